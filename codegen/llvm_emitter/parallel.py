@@ -119,7 +119,23 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
         w.module.declare("omp_get_max_threads", "i32", "")
         usual = w.call("omp_get_max_threads", "i32", "")
         threads = w.intrinsic("smin", "i32", [usual, str(op.max_threads.value.data)])
+    if op.live is not None and op.least_rows is not None:
+        enough = w.emit(f"icmp sge i64 {_live_rows(w, op)}, {op.least_rows.value.data}")
+        threads = w.emit(f"select i1 {enough}, i32 {threads}, i32 1")
     w.line(f"call void @GOMP_parallel(ptr @{name}, ptr {context}, i32 {threads}, i32 0)")
+
+
+def _live_rows(w: FunctionWriter, op: TeamOp) -> str:
+    """How many rows count, by the sizes of the call."""
+    assert op.live is not None
+    rows = "1"
+    for digit in op.live.data.digits:
+        end = str(digit.extent)
+        if digit.count is not None:
+            given = w.emit(f"load i64, ptr {w.value(op.counts[digit.count])}")
+            end = w.intrinsic("smin", "i64", [w.intrinsic("smax", "i64", [given, "1"]), end])
+        rows = w.emit(f"mul i64 {rows}, {end}")
+    return rows
 
 
 def _field(w: FunctionWriter, layout: str, context: str, number: int) -> str:

@@ -65,6 +65,15 @@ class LiveRows:
         """The arguments at whose numbers digits end."""
         return tuple(digit.count for digit in self.digits if digit.count is not None)
 
+    def over_operands(self) -> tuple[LiveRows, list[int]]:
+        """Digits that end at operands of an op, and the arguments that these are."""
+        numbers = sorted(set(self.counts))
+        digits = (
+            digit if digit.count is None else Digit(digit.extent, numbers.index(digit.count))
+            for digit in self.digits
+        )
+        return LiveRows(tuple(digits)), numbers
+
     def ends(self, counts: Sequence[int]) -> list[int]:
         """Where digits end, by the numbers in the arguments; counts are 1 to the extent."""
         return [

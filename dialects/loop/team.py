@@ -10,9 +10,9 @@ from __future__ import annotations
 from abc import ABC
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i64
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -21,9 +21,12 @@ from xdsl.irdl import (
     region_def,
     result_def,
     traits_def,
+    var_operand_def,
 )
 from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.loop.live_rows import LiveRows, LiveRowsAttr
 
 SHARED = "lamina.shared"
 """Attribute of a kernel that threads of a team may run together. It is told which thread runs it,
@@ -51,11 +54,28 @@ class TeamOp(_BodyOp):
 
     How many threads there are is the machine's affair, and may be one; `max_threads` bounds it.
     `loop.team { func.call @k(%x) : (memref<4xf32>) -> () }`
+
+    As with OpenMP's `if`, there is one thread where fewer rows than `least_rows` are live, by the
+    sizes of a call:
+    `loop.team if(%n : memref<i64>) attributes {live = #loop.live<[arg0 of 128]>, least_rows = 9}`
     """
 
     name = "loop.team"
+    counts = var_operand_def(MemRefType)
+    live = opt_prop_def(LiveRowsAttr)
+    least_rows = opt_prop_def(IntegerAttr)
     max_threads = opt_prop_def(IntegerAttr)
     irdl_options = (ParsePropInAttrDict(),)
+    assembly_format = "(`if` `(` $counts^ `:` type($counts) `)`)? attr-dict-with-keyword $body"
+
+    def __init__(self, ops: Sequence[Operation]) -> None:
+        IRDLOperation.__init__(self, operands=[[]], regions=[Region(Block(ops))])
+
+    def fork_from(self, least: int, live: LiveRows, counts: Sequence[SSAValue]) -> None:
+        """Let the team have one thread where fewer rows are live; digits end at these numbers."""
+        self.operands = [*counts]
+        self.properties["live"] = LiveRowsAttr(live)
+        self.properties["least_rows"] = IntegerAttr(least, i64)
 
     def bound(self, threads: int) -> None:
         """Let the team have at most `threads` threads."""
@@ -65,6 +85,17 @@ class TeamOp(_BodyOp):
         super().verify_()
         if self.max_threads is not None and self.max_threads.value.data < 1:
             raise VerifyException("loop.team: max_threads must be at least 1")
+        if (self.live is None) != (self.least_rows is None):
+            raise VerifyException("loop.team: live and least_rows are said together, or neither")
+        named = () if self.live is None else self.live.data.counts
+        if set(named) != set(range(len(self.counts))):
+            raise VerifyException(
+                f"loop.team: digits of live end at all of its counts, arg0 on: it has "
+                f"{len(self.counts)}"
+            )
+        for value in self.counts:
+            if value.type != MemRefType(i64, []):
+                raise VerifyException(f"loop.team: a count is a memref<i64>, not {value.type}")
         if team_of(self) is not None:
             raise VerifyException("loop.team: inside of another team")
 

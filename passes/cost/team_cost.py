@@ -5,7 +5,9 @@ Times are the least that the target's roofline allows, in nanoseconds.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
@@ -13,7 +15,9 @@ from xdsl.ir import Operation
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
+from lamina.dialects.loop.kernel_nests import live_rows_of
+from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.cost.fusion_cost import work
 from lamina.passes.cost.kernel_costs import kernel_cost
 from lamina.passes.cost.unstructured_cost import unstructured_work
@@ -21,6 +25,9 @@ from lamina.passes.regions.trip_counts import estimated_runs
 
 NANOSECONDS = "lamina.nanoseconds"
 """Attribute of scheduled kernels: the estimate for one call on one core."""
+
+LIVE = "lamina.live"
+"""Attribute of scheduled kernels: the rows that the estimate is for, which count in part."""
 
 LEAST_THREADS = 2
 """A team is planned for so many: more only make it pay earlier."""
@@ -33,6 +40,23 @@ def team_pays(nanoseconds: int, barriers: int, target: Target) -> bool:
     """Whether two threads save more of this work of one than a fork and these barriers take."""
     cost = target.fork_nanoseconds + barriers * target.barrier_nanoseconds
     return nanoseconds - nanoseconds // LEAST_THREADS >= cost
+
+
+def least_paying(nanoseconds: int, rows: int, barriers: int, target: Target) -> int:
+    """Of so many rows, which take this work together, the fewest of which a team pays."""
+    return 1 + bisect_left(
+        range(1, rows), True, key=lambda n: team_pays(nanoseconds * n // rows, barriers, target)
+    )
+
+
+def live_of_kernel(function: func.FuncOp) -> LiveRows | None:
+    """The live rows of what a bufferized kernel does most of; None where all of them count."""
+    ops = list(function.body.walk())
+    alone = [op for op in ops if isinstance(op, UNSTRUCTURED_OPS)]
+    nests = [op for op in ops if isinstance(op, GenericOp)]
+    if alone or nests:
+        return live_rows_of(alone[0] if alone else max(nests, key=lambda op: prod(op.extents)))
+    return None
 
 
 def sharing_pays(nanoseconds: int, target: Target) -> bool:

@@ -4,7 +4,7 @@ A team of threads is started once for them (`loop.team`), and a barrier stands o
 touches what one before it wrote, or writes what one before it touched. Kernels that one thread runs
 go into the team too, on its first thread, if they stand between others and are short. A team must
 pay: kernels with too little work for several threads stay calls of one thread. `share-kernels` has
-noted which ones threads share.
+noted which ones threads share. Where rows of a call count in part, there is a team where enough do.
 """
 
 from __future__ import annotations
@@ -14,16 +14,24 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, ModuleOp
-from xdsl.ir import Block
+from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
+from xdsl.ir import Attribute, Block
 
 from lamina.codegen.target import Target
+from lamina.dialects.loop.live_rows import LiveRows, LiveRowsAttr
 from lamina.dialects.loop.team import SHARED, BarrierOp, SingleOp, TeamOp
-from lamina.passes.cost.team_cost import LONGEST_SINGLE, NANOSECONDS, team_pays
+from lamina.passes.cost.team_cost import (
+    LIVE,
+    LONGEST_SINGLE,
+    NANOSECONDS,
+    least_paying,
+    team_pays,
+)
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, conflict, written_arguments
+from lamina.passes.refusal import invalid
 
 FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row"})
 """Ops of an entry that only name memory: they may stand in front of a team."""
@@ -36,6 +44,8 @@ class Kernel:
     nanoseconds: int | None
     shared: bool
     written: dict[int, bool]
+    live: LiveRows | None = None
+    """The rows that the time is for, where they count in part."""
 
 
 @dataclass(frozen=True)
@@ -72,13 +82,31 @@ class MergeParallelRegionsPass(EntryPass):
                 for block in _blocks(function.body.block):
                     for run in _runs(block, kernels, memory):
                         for team in teams_of(run, target):
-                            _merge(team)
+                            _merge(team, target)
 
 
 def _kernel(function: func.FuncOp) -> Kernel:
     estimate = function.attributes.get(NANOSECONDS)
     nanoseconds = estimate.value.data if isinstance(estimate, IntegerAttr) else None
-    return Kernel(nanoseconds, SHARED in function.attributes, written_arguments(function))
+    live = function.attributes.get(LIVE)
+    if live is not None:
+        _verify_live(function, live)
+    return Kernel(
+        nanoseconds,
+        SHARED in function.attributes,
+        written_arguments(function),
+        live.data if isinstance(live, LiveRowsAttr) else None,
+    )
+
+
+def _verify_live(function: func.FuncOp, live: Attribute) -> None:
+    """Raises InputError for rows that end at no number of the kernel."""
+    kinds = list(function.function_type.inputs)
+    if not isinstance(live, LiveRowsAttr) or any(
+        number >= len(kinds) or kinds[number] != MemRefType(i64, []) for number in live.data.counts
+    ):
+        legal = f"a #{LiveRowsAttr.name} of digits that end at arguments of memref<i64>"
+        raise invalid(function, f"{LIVE} is {legal}, not {live}")
 
 
 def _blocks(block: Block) -> list[Block]:
@@ -140,11 +168,38 @@ def _barriers(part: Sequence[Call]) -> set[int]:
     return found
 
 
-def _merge(part: Sequence[Call]) -> None:
+def _least_rows(part: Sequence[Call], target: Target) -> tuple[Call, int] | None:
+    """Of the call that takes longest the fewest live rows of which the team pays; None where it
+    always does, or where rows end at numbers that a kernel of the team makes."""
+    shared = [call for call in part if call.kernel.shared]
+    times = [call.kernel.nanoseconds or 0 for call in shared]
+    call = shared[times.index(max(times))]
+    if call.kernel.live is None or any(c.kernel.nanoseconds is None for c in shared):
+        return None
+    whole = sum(t for c, t in zip(shared, times, strict=True) if c.kernel.live is None)
+    barriers = len(_barriers(part))
+    if team_pays(whole, barriers, target):
+        return None
+    counts = {call.op.arguments[number] for number in call.kernel.live.counts}
+    made = {
+        c.op.arguments[n] for c in part for n, is_written in c.kernel.written.items() if is_written
+    }
+    if not counts.isdisjoint(made):
+        return None
+    least = least_paying(sum(times), call.kernel.live.rows, barriers, target)
+    return (call, least) if least > 1 else None
+
+
+def _merge(part: Sequence[Call], target: Target) -> None:
     """One team for these calls, where the last of them stands."""
     block = part[-1].op.parent
     assert block is not None
     team = TeamOp([])
+    if (found := _least_rows(part, target)) is not None:
+        call, least = found
+        assert call.kernel.live is not None
+        live, numbers = call.kernel.live.over_operands()
+        team.fork_from(least, live, [call.op.arguments[number] for number in numbers])
     block.insert_op_after(team, part[-1].op)
     barriers = _barriers(part)
     for number, call in enumerate(part):

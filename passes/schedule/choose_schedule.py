@@ -20,6 +20,7 @@ from xdsl.passes import ModulePass
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.live_rows import LiveRowsAttr
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
     NestSchedule,
@@ -34,8 +35,10 @@ from lamina.passes.cost.cache_shares import pairs_packed
 from lamina.passes.cost.kernel_costs import COST, kernel_cost
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.team_cost import (
+    LIVE,
     NANOSECONDS,
     kernel_nanoseconds,
+    live_of_kernel,
     program_nanoseconds,
     team_pays,
 )
@@ -72,6 +75,8 @@ class ChooseSchedulePass(ModulePass):
             function.attributes[COST] = kernel_cost(function).attribute()
             estimate = kernel_nanoseconds(function, machine)
             function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)
+            if (live := live_of_kernel(function)) is not None:
+                function.attributes[LIVE] = LiveRowsAttr(live)
         forks = team_pays(program_nanoseconds(functions), 0, target)
         streamed = streamed_arguments(op, target)
         for function in kernels:

@@ -49,12 +49,8 @@ def joined_live_rows(nest: GenericOp, dims: Sequence[int]) -> LiveRows | None:
 
 def over_operands(live: LiveRows, block: Block) -> tuple[LiveRows, list[SSAValue]]:
     """Digits that end at operands of an op, for those that end at arguments of a kernel."""
-    numbers = sorted(set(live.counts))
-    digits = (
-        digit if digit.count is None else Digit(digit.extent, numbers.index(digit.count))
-        for digit in live.digits
-    )
-    return LiveRows(tuple(digits)), [block.args[number] for number in numbers]
+    digits, numbers = live.over_operands()
+    return digits, [block.args[number] for number in numbers]
 
 
 def ends_of(emit: Emitter, digits: Sequence[Digit], flat: Mapping[int, SSAValue]) -> list[End]:

@@ -405,3 +405,63 @@ func.func private @between(%x: memref<8xf32>, %y: memref<8xf32>, %z: memref<8xf3
   memref.store %one, %z[%c1] : memref<8xf32>
   func.return
 }
+
+// -----
+
+// Rows that count in part: a team where they are enough, as many as take what a fork costs.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    loop.team if(%n : memref<i64>) attributes {live = #loop.live<[arg0 of 1000]>, least_rows = {{[0-9]+}} : i64} {
+// CHECK-NEXT:      func.call @rows(%x, %n, %y)
+func.func @main(%x: memref<1000xf32>, %n: memref<i64>, %y: memref<1000xf32>) attributes {lamina.entry} {
+  func.call @rows(%x, %n, %y) : (memref<1000xf32>, memref<i64>, memref<1000xf32>) -> ()
+  func.return
+}
+func.func private @rows(%x: memref<1000xf32>, %n: memref<i64>, %y: memref<1000xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64, lamina.live = #loop.live<[arg1 of 1000]>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.load %n[] : memref<i64>
+  %end = arith.index_cast %m : i64 to index
+  "scf.parallel"(%c0, %end, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<1000xf32>
+    memref.store %v, %y[%i] : memref<1000xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// Not where others of the team have enough to do in any case.
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    loop.team {
+func.func @main(%x: memref<1000xf32>, %n: memref<i64>, %y: memref<1000xf32>, %z: memref<1000xf32>) attributes {lamina.entry} {
+  func.call @rows(%x, %n, %y) : (memref<1000xf32>, memref<i64>, memref<1000xf32>) -> ()
+  func.call @all(%x, %z) : (memref<1000xf32>, memref<1000xf32>) -> ()
+  func.return
+}
+func.func private @rows(%x: memref<1000xf32>, %n: memref<i64>, %y: memref<1000xf32>) attributes {lamina.kernel, lamina.nanoseconds = 100000 : i64, lamina.live = #loop.live<[arg1 of 1000]>} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %m = memref.load %n[] : memref<i64>
+  %end = arith.index_cast %m : i64 to index
+  "scf.parallel"(%c0, %end, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<1000xf32>
+    memref.store %v, %y[%i] : memref<1000xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+func.func private @all(%x: memref<1000xf32>, %y: memref<1000xf32>) attributes {lamina.kernel, lamina.nanoseconds = 90000 : i64} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c8 = arith.constant 1000 : index
+  "scf.parallel"(%c0, %c8, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    %v = memref.load %x[%i] : memref<1000xf32>
+    memref.store %v, %y[%i] : memref<1000xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
