@@ -112,7 +112,7 @@ class _Program:
     def _follow(self, op: Operation) -> None:
         """Forwards: which values are sizes, and which are masks."""
         if isinstance(op, ReshapeOp):
-            self._facts.same(op.result, op.source)
+            self._facts.reshaped(op)
         elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
             inner = CountFacts()
             for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import (
@@ -70,6 +71,11 @@ class CountFacts:
         if other in known.paddings:
             self.paddings[value] = known.paddings[other]
 
+    def reshaped(self, op: ReshapeOp) -> None:
+        """The same elements; nothing is known of complex numbers by their parts, nor of parts."""
+        if prod(shape_of(op.source)) == prod(shape_of(op.result)):
+            self.same(op.result, op.source)
+
     def end_of(self, value: SSAValue) -> SSAValue | None:
         """The size below which a mask of one dimension is true, if it is one."""
         limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
@@ -89,7 +95,7 @@ class CountFacts:
             if isinstance(op, func.ReturnOp):
                 return op.operands
             if isinstance(op, ReshapeOp):
-                self.same(op.result, op.source)
+                self.reshaped(op)
             elif isinstance(op, GenericOp) and op.is_pointwise:
                 self._follow(op)
         return ()
