@@ -100,6 +100,16 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
     if not w.module.options.openmp or w.team != ALONE:
         w.run(iter(op.body.block.ops))
         return
+    after = ""
+    if op.live is not None and op.least_rows is not None:
+        several, alone, after = w.label("several"), w.label("alone"), w.label("after")
+        enough = w.emit(f"icmp sge i64 {_live_rows(w, op)}, {op.least_rows.value.data}")
+        w.branch(enough, several, alone)
+        w.start_block(alone)
+        with _alone(w):
+            w.run(iter(op.body.block.ops))
+        w.jump(after)
+        w.start_block(several)
     captured = _captured(w, op)
     fields = "".join(f", {w.type(v)}" for v in captured)
     name = f"{w.name}.team{w.count_team()}"
@@ -119,10 +129,10 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
         w.module.declare("omp_get_max_threads", "i32", "")
         usual = w.call("omp_get_max_threads", "i32", "")
         threads = w.intrinsic("smin", "i32", [usual, str(op.max_threads.value.data)])
-    if op.live is not None and op.least_rows is not None:
-        enough = w.emit(f"icmp sge i64 {_live_rows(w, op)}, {op.least_rows.value.data}")
-        threads = w.emit(f"select i1 {enough}, i32 {threads}, i32 1")
     w.line(f"call void @GOMP_parallel(ptr @{name}, ptr {context}, i32 {threads}, i32 0)")
+    if after:
+        w.jump(after)
+        w.start_block(after)
 
 
 def _live_rows(w: FunctionWriter, op: TeamOp) -> str:

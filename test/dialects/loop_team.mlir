@@ -37,3 +37,15 @@ func.func @main(%x: memref<4xf32>) attributes {lamina.entry} {
 }
 func.func private @a(memref<4xf32>)
 func.func private @b(memref<4xf32>)
+
+// -----
+
+// CHECK-LABEL: func.func @main
+// CHECK-NEXT:    loop.team if(%n, %m : memref<i64>, memref<i64>) attributes {live = #loop.live<[arg0 of 8, arg1 of 128, 4]>, least_rows = 9 : i64} {
+func.func @main(%x: memref<4xf32>, %n: memref<i64>, %m: memref<i64>) attributes {lamina.entry} {
+  loop.team if(%n, %m : memref<i64>, memref<i64>) attributes {live = #loop.live<[arg0 of 8, arg1 of 128, 4]>, least_rows = 9 : i64} {
+    func.call @a(%x) : (memref<4xf32>) -> ()
+  }
+  func.return
+}
+func.func private @a(memref<4xf32>)

@@ -37,3 +37,36 @@ func.func private @k(%x: memref<4xf32>, %v: f32) attributes {lamina.kernel} {
   func.return
 }
 // CHECK: loop.single: stands in scf.for, not in a team or a kernel
+
+// -----
+
+func.func @main(%x: memref<4xf32>, %n: memref<i64>) attributes {lamina.entry} {
+  loop.team if(%n : memref<i64>) attributes {least_rows = 2 : i64} {
+    func.call @a(%x) : (memref<4xf32>) -> ()
+  }
+  func.return
+}
+func.func private @a(memref<4xf32>)
+// CHECK: loop.team: live and least_rows are said together, or neither
+
+// -----
+
+func.func @main(%x: memref<4xf32>, %n: memref<i64>) attributes {lamina.entry} {
+  loop.team if(%n : memref<i64>) attributes {live = #loop.live<[arg1 of 4]>, least_rows = 2 : i64} {
+    func.call @a(%x) : (memref<4xf32>) -> ()
+  }
+  func.return
+}
+func.func private @a(memref<4xf32>)
+// CHECK: loop.team: digits of live end at all of its counts, arg0 on: it has 1
+
+// -----
+
+func.func @main(%x: memref<4xf32>, %n: memref<i32>) attributes {lamina.entry} {
+  loop.team if(%n : memref<i32>) attributes {live = #loop.live<[arg0 of 4]>, least_rows = 2 : i64} {
+    func.call @a(%x) : (memref<4xf32>) -> ()
+  }
+  func.return
+}
+func.func private @a(memref<4xf32>)
+// CHECK: loop.team: a count is a memref<i64>, not memref<i32>
