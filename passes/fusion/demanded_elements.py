@@ -26,6 +26,7 @@ from xdsl.traits import is_side_effect_free
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.position_bounds import counted_comparisons
 from lamina.dialects.loop.predicates import NE, SLT, ULT
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
@@ -87,6 +88,7 @@ class NestDemand:
             None if demand is None else self._points(n, demand) for n, demand in enumerate(results)
         ]
         self._known: dict[SSAValue, Points | None] = {}
+        self._compared: dict[SSAValue, tuple[Linear, int]] | None = None
 
     @property
     def points(self) -> Points:
@@ -172,20 +174,18 @@ class NestDemand:
         return self.truth(chosen.cond) if alike else ALL_POINTS
 
     def _below(self, compared: arith.CmpiOp) -> Points:
-        """`position < %n`."""
-        at, end = compared.lhs.owner, compared.rhs
-        if isinstance(at, arith.IndexCastOp):
-            at = at.input.owner
-        if not isinstance(at, IndexOp) or not isinstance(end, BlockArgument):
+        """`position < %n`, of a position that is linear in the nest's dimensions."""
+        if self._compared is None:
+            sizes = {value: n for n, value in enumerate(self.nest.inputs) if value in self._counts}
+            self._compared = counted_comparisons(self.nest, sizes) if sizes else {}
+        if (known := self._compared.get(compared.result)) is None:
             return ALL_POINTS
-        if end.block is not self.nest.block or end.index >= len(self.nest.inputs):
+        form, number = known
+        low, high = form.range(self.nest.extents)
+        if low or not form.terms or form.constant:
             return ALL_POINTS
-        count = self._counts.get(self.nest.inputs[end.index])
-        if count is None:
-            return ALL_POINTS
-        dim = at.dim.value.data
-        extent = self.nest.extents[dim]
-        return frozenset([PointLimit(Linear.dim(dim), extent, 1, extent, Reach(count))])
+        count = self._counts[self.nest.inputs[number]]
+        return frozenset([PointLimit(form, high + 1, 1, high + 1, Reach(count))])
 
     def _points(self, number: int, demand: Demand) -> Points:
         nest = self.nest

@@ -185,3 +185,24 @@ def test_losses_of_rows_that_count() -> None:
     text = compiled.sizes[0].compiled.ir("fused")
     exponentials = [line for line in text.splitlines() if '"prims.exp"' in line]
     assert any("live = [" in line for line in exponentials if "loop.generic" in line)
+
+
+def test_sums_beside_the_rows_that_count() -> None:
+    """Tasks take the rows of a call in turn: some have none."""
+    weight, bias = torch.randn(512), torch.randn(512)
+
+    def activated(x: torch.Tensor) -> Any:
+        y = torch.relu(x * weight + bias)
+        return y, y.sum(0), (y * x).sum(0)
+
+    rows = Dim("rows", min=0, max=2048)
+    program = torch.export.export(
+        Called(activated), (torch.zeros(7, 512),), dynamic_shapes=(({0: rows},),)
+    )
+    compiled = lamina.compile(program, versions="padded")
+    compiled(torch.full((2048, 512), float("nan")))
+    assert "live = [" in compiled.sizes[0].compiled.ir("fused").partition('"prims.sum"')[2]
+    for count in (0, 1, 5, 127, 128, 129, 700, 2047, 2048):
+        x = torch.randn(count, 512)
+        for value, wanted in zip(compiled(x), activated(x), strict=True):
+            torch.testing.assert_close(value, wanted, rtol=1e-4, atol=1e-3)
