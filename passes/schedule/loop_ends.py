@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from math import prod
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IndexType
@@ -17,9 +18,11 @@ from xdsl.ir import Operation, SSAValue
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, Bound, ends_of, masks_of
 from lamina.dialects.loop.counted_dims import counts_of, drop_ends, noted_ends, true_within
-from lamina.dialects.loop.kernel_nests import part_of
+from lamina.dialects.loop.kernel_nests import live_rows_of, part_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.packing import is_packed
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.live_rows import joined_live_rows
 from lamina.passes.schedule.memory import Env, KernelNumbers, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
 
@@ -32,12 +35,16 @@ def kernel_numbers(
 ) -> KernelNumbers | None:
     """Read the numbers that ends of these nests name; None if there are none."""
     ended = [nest for nest in nests if ENDS in nest.attributes]
-    if not ended:
+    rows = set[int]()
+    if not any(map(is_packed, nests)):  # whose tasks are blocks of rows
+        rows = {c for nest in nests if (live := live_rows_of(nest)) for c in live.counts}
+    if not ended and not rows:
         return None
     block = function.body.block
     masks: dict[SSAValue, int] = {block.args[m]: n for m, n in masks_of(function).items()}
     forms = [b.form for n in ended for own in ends_of(n, n.extents).values() for b in own]
-    wanted = sorted({d for form in forms for d, _ in form.terms if d >= FIRST_COUNT})
+    named = {d for form in forms for d, _ in form.terms if d >= FIRST_COUNT}
+    wanted = sorted(named | {FIRST_COUNT + count for count in rows})
     values: dict[int, Index] = {}
     for dim in wanted:
         memory = flat[block.args[dim - FIRST_COUNT]]
@@ -63,20 +70,64 @@ def drop_scattered_ends(function: func.FuncOp, nests: Sequence[GenericOp]) -> No
 
 def end_loops(sweeps: Sequence[Sweep], memory: Memory) -> None:
     """Note in `memory` where loops of a task end, if all of them can end where their nests say."""
-    if memory.numbers is None:
-        return
-    found = {sweep: _ends(sweep) for sweep in sweeps}
-    if any(ends is None for ends in found.values()):
-        return
-    for sweep, following in pairwise(sweeps):
-        if sweep.schedule.online and not _alike(sweep, following):
-            return
-    memory.ends.update((sweep, ends) for sweep, ends in found.items() if ends)
     numbers = memory.numbers
+    found = None if numbers is None else common_ends(sweeps)
+    if numbers is None or found is None:
+        return
+    memory.ends.update((sweep, ends) for sweep, ends in found.items() if ends)
     for sweep, ends in found.items():
         for stage in sweep.stages if ends else ():
             values = true_within(stage.op, noted_ends(stage.op), numbers.masks, numbers.counts)
             memory.within[stage] = values
+
+
+def common_ends(sweeps: Sequence[Sweep]) -> dict[Sweep, dict[int, tuple[Linear, ...]]] | None:
+    """Where loops of the sweeps of a task end, by place; None if some cannot where nests say."""
+    found: dict[Sweep, dict[int, tuple[Linear, ...]]] = {}
+    for sweep in sweeps:
+        if (ends := _ends(sweep)) is None:
+            return None
+        found[sweep] = ends
+    for sweep, following in pairwise(sweeps):
+        if sweep.schedule.online and not _alike(sweep, following):
+            return None
+    return found
+
+
+def end_rows(
+    sweeps: Sequence[Sweep], groups: Mapping[Stage, Mapping[int, Sequence[int]]], memory: Memory
+) -> None:
+    """Note in `memory` where loops over rows of a kernel end that are the task's own.
+
+    `groups` are the rows that each such dimension of a stage stands for. Those behind may be run.
+    """
+    if memory.numbers is None:
+        return
+    for sweep in sweeps:
+        schedule = sweep.schedule
+        for place in range(len(sweep.extents)) if schedule.transpose is None else ():
+            if schedule.jam is not None and place in sweep.kept:
+                continue
+            forms = {
+                _live_end(stage, groups[stage].get(sweep.order[stage][place], ()))
+                for stage in sweep.stages
+            }
+            end = forms.pop()
+            if end is not None and not forms and end.terms[0][0] in memory.numbers.values:
+                ends = memory.ends.setdefault(sweep, {})
+                ends[place] = (*ends.get(place, ()), end)
+
+
+def _live_end(stage: Stage, rows: Sequence[int]) -> Linear | None:
+    """Where a loop over these rows ends, at a multiple of a number; None if all of them count."""
+    live = joined_live_rows(stage.op, rows) if rows else None
+    if live is None or live.digits[0].count is None:
+        return None
+    first, *rest = live.digits
+    if any(digit.count is not None for digit in rest):
+        return None
+    assert first.count is not None
+    return Linear.of({FIRST_COUNT + first.count: prod(digit.extent for digit in rest)})
 
 
 def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:
@@ -160,8 +211,10 @@ def narrowed(
 
 
 __all__ = [
+    "common_ends",
     "drop_scattered_ends",
     "end_loops",
+    "end_rows",
     "kernel_numbers",
     "narrowed",
 ]

@@ -21,7 +21,7 @@ from lamina.passes.contracts.task_loops import LOOPS, index_range
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kept_slices import verify_kept, windows_of
-from lamina.passes.schedule.loop_ends import end_loops
+from lamina.passes.schedule.loop_ends import end_loops, end_rows
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.parallelize import jam_refusal, tile_refusal
@@ -169,6 +169,10 @@ class Task:
         loops = {loop.body.block for op in ops for loop in op.walk() if isinstance(loop, LOOPS)}
         verify_kept(self.stages, slices, loops)
         end_loops(sweeps, self.memory)
+        groups = {
+            s: {d: entry.dims for d, (_, entry) in self.inner[s].items()} for s in self.stages
+        }
+        end_rows(sweeps, groups, self.memory)
         self._verify_tiles(sweeps)
         windows = windows_of(self.stages, slices)
         kept = {memory: window for memory, (window, _) in windows.items()}
