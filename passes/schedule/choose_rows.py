@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.cache_shares import column_scratch_bytes
 from lamina.passes.cost.fusion_cost import body_cost
@@ -43,8 +42,7 @@ from lamina.passes.schedule.choose_sweeps import (
     widest_bits,
 )
 from lamina.passes.schedule.memory import Memory, Sweep
-from lamina.passes.schedule.parallelize import divided_rows, row_groups
-from lamina.passes.schedule.stages import Stage, take_inner, task_rows, turn_rows
+from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 from lamina.passes.schedule.sweep_legality import only_reduces, verify_common_loop
 from lamina.passes.schedule.sweeps import (
     column_windows,
@@ -60,7 +58,7 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     """The schedule of the part, and those of its stages (in place); what is given stays."""
     outputs = outputs_of(stages)
     forks = forks and work(stages) >= PARALLEL_WORK if given.parallel is None else given.parallel
-    groups = row_groups(stages)
+    collapse_rows(stages)
     divides = task_rows(stages) > 0 or not any(s.totals for s in stages)
     tasks = given.completed_by(RowTasks(parallel=forks and divides))
     memory = Memory(flat=flat_arguments(stages))
@@ -88,10 +86,7 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
         take_inner(stages, tasks.inner or ())
     rows = prod(stages[0].extents[d] for d in stages[0].rows)
     if tasks.tile is None and tasks.inner and line is None:
-        tile = _tile(stages, rows, most, target, forks=forks)
-        if rows == 1 and (live := divided_rows(stages[0], groups[0])) is not None:
-            tile = _live_tile(live, tile or LEAST_CHUNK)
-        tasks = tasks.completed_by(RowTasks(tile=tile))
+        tasks = tasks.completed_by(RowTasks(tile=_tile(stages, rows, most, target, forks=forks)))
     if tasks.tile is not None:
         verify_common_loop(stages)
     length = stages[0].inner_extents[0] if tasks.tile is not None else 0
@@ -158,18 +153,6 @@ def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: b
     elif (forks or len(stages) > 1) and length > LEAST_CHUNK:
         width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
     return width if width < length else None
-
-
-def _live_tile(live: LiveRows, width: int) -> int:
-    """About `width` positions of a loop that ends at the number of a call: as much as one more of
-    it stands for, several times or in equal parts, so that tiles end where what counts does."""
-    first, *rest = live.digits
-    unit = prod(digit.extent for digit in rest)
-    width = min(width, live.rows // 2)
-    if first.count is None or unit <= width:
-        return width // unit * unit if first.count is not None else width
-    parts = -(-unit // width)
-    return unit // next((n for n in range(parts, 4 * parts) if unit % n == 0), 1)
 
 
 def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> int:

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -43,6 +44,7 @@ from lamina.passes.fusion.unstructured_demand import elements_read, elements_wri
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import rows_run_singly
+from lamina.passes.schedule.reads_behind import reads_behind
 from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
 
 _OF_CALLS = ("input", "output")
@@ -138,8 +140,23 @@ def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     found: dict[int, Demand] = {}
     for argument in kernel.body.block.args:
         limits = [_touched(use.operation, argument, points) for use in argument.uses]
-        found[argument.index] = frozenset.intersection(*limits) if limits else EVERYTHING
+        known = frozenset.intersection(*limits) if limits else EVERYTHING
+        found[argument.index] = known or _read_within(kernel, argument)
     return found
+
+
+def _read_within(kernel: func.FuncOp, argument: BlockArgument) -> Demand:
+    """The limits of the first dimension of what a kernel only reads, in sums that end there too."""
+    shape = shape_of(argument)
+    users = [use.operation for use in argument.uses]
+    if not shape or any(argument in getattr(op, "outs", ()) for op in users):
+        return EVERYTHING
+    stride = prod(shape[1:])
+    return frozenset(
+        Limit(stride, shape[0], Reach(count))
+        for count in kernel.body.block.args
+        if is_count(count) and not reads_behind(kernel, argument.index, count.index)
+    )
 
 
 def _points(op: Operation, dims: Sequence[int], extents: Sequence[int]) -> Points:

@@ -109,7 +109,7 @@ def end_rows(
             if schedule.jam is not None and place in sweep.kept:
                 continue
             forms = {
-                _live_end(stage, groups[stage].get(sweep.order[stage][place], ()))
+                live_end(stage, groups[stage].get(sweep.order[stage][place], ()))
                 for stage in sweep.stages
             }
             end = forms.pop()
@@ -118,7 +118,7 @@ def end_rows(
                 ends[place] = (*ends.get(place, ()), end)
 
 
-def _live_end(stage: Stage, rows: Sequence[int]) -> Linear | None:
+def live_end(stage: Stage, rows: Sequence[int]) -> Linear | None:
     """Where a loop over these rows ends, at a multiple of a number; None if all of them count."""
     live = joined_live_rows(stage.op, rows) if rows else None
     if live is None or live.digits[0].count is None:
@@ -216,5 +216,6 @@ __all__ = [
     "end_loops",
     "end_rows",
     "kernel_numbers",
+    "live_end",
     "narrowed",
 ]

@@ -24,6 +24,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import LiveRows
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
     PairTasks,
@@ -36,15 +37,15 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
-from lamina.passes.schedule.live_rows import joined_live_rows, over_operands
-from lamina.passes.schedule.live_tiles import (
+from lamina.passes.schedule.jammed_rows import (
     divide_jammed,
-    divide_live,
     divided_rows,
     has_gaps,
-    tile_sizes,
 )
+from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.live_rows import joined_live_rows, over_operands
+from lamina.passes.schedule.loop_ends import live_end
+from lamina.passes.schedule.nest_steps import has_step
 from lamina.passes.schedule.pair_copy import PairCopy
 from lamina.passes.schedule.stages import (
     Stage,
@@ -178,15 +179,6 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
-    vectors = [stage.schedule.vectorize.count for stage in stages if stage.schedule.vectorize]
-    tiles = None
-    if live is not None and live.divided is not None and 1 < chunks == count:
-        tiles = tile_sizes(live.divided, width, max(vectors, default=1))
-    if tiles is not None:
-        assert live is not None
-        rows = live.divided_rows(emit)
-        divide_live(emit, stages, groups, tiles, rows, parallel=tasks.parallel)
-        return
     ends = count if live is None else live.tasks(emit, count, chunks, width)
     emit.tasks(ends, task, parallel=tasks.parallel)
 
@@ -218,16 +210,11 @@ class _Live:
         if self.rows is not None:
             return emit.times(self._count(emit, self.rows), count // self.rows.rows)
         assert self.divided is not None
-        if self.divided.digits[0].count is None or chunks == 1 or count > chunks:
-            return count
-        rows, each = self.divided_rows(emit)
-        return emit.quotient(emit.plus(emit.times(rows, each), width - 1), width)
-
-    def divided_rows(self, emit: Emitter) -> tuple[Index, int]:
-        """How many rows of the divided loop count, and how many of its positions each is."""
-        assert self.divided is not None
         first, *rest = self.divided.digits
-        return self._count(emit, LiveRows((first,))), prod(digit.extent for digit in rest)
+        if first.count is None or chunks == 1 or count > chunks:
+            return count
+        rows = emit.times(self._count(emit, LiveRows((first,))), prod(d.extent for d in rest))
+        return emit.quotient(emit.plus(rows, width - 1), width)
 
     def rows_in_front(self, emit: Emitter) -> Index | None:
         """How many rows count, if those are in front of all others and nothing else is divided."""
@@ -311,10 +298,10 @@ def _divide_pairs(emit: Emitter, copy: PairCopy, tasks: PairTasks) -> None:
 
 
 def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
-    """Of each nest of a part the row dimensions of which a task has one position, each its own.
+    """Of each nest of a part the row dimensions of which just the positions that count are run.
 
-    Of these just the positions that count are run. Nests are left out whose rows are divided in
-    other ways, and may be run in blocks, of which the last reaches further.
+    Tasks have one position of them each, or loops that end there. Nests are left out whose rows are
+    divided in other ways, and may be run in blocks, of which the last reaches further.
     """
     if not isinstance(tasks, RowTasks):
         return {}
@@ -330,13 +317,30 @@ def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
         and not has_gaps(rows)
     ):
         return {}
-    width, length = _tile(stages, tasks)
-    is_alone = width < length and prod(stages[0].extents[d] for d in stages[0].rows) == 1
-    is_cut = is_alone and live is not None and tile_sizes(live, width) is not None
+    block = stages[0].op.parent_block()
+    assert block is not None
+    ended = set[int]()
+    if not any(isinstance(op, GenericOp) and is_packed(op) for op in block.ops):
+        ended = {
+            place
+            for place in range(len(groups[0]))
+            if all(map(_ends_within, stages, (list(group.items())[place] for group in groups)))
+        }
     return {
-        stage.op: _joined(dims, (*stage.rows, *(stage.inner[:1] if is_cut else ())))
+        stage.op: _joined(
+            dims, [d for place, d in enumerate(dims) if d in stage.rows or place in ended]
+        )
         for stage, dims in zip(stages, groups, strict=True)
     }
+
+
+def _ends_within(stage: Stage, row: tuple[int, tuple[int, ...]]) -> bool:
+    """Whether the loop of a task over a row, by what it is made of, ends where what counts does."""
+    turned = stage.schedule.jam is not None or stage.schedule.transpose is not None
+    dim, rows = row
+    if turned or has_step(stage.op) or dim not in stage.inner:
+        return False
+    return live_end(stage, rows) is not None
 
 
 def jam_refusal(together: int, rows: int) -> str:

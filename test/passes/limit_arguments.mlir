@@ -57,26 +57,26 @@ func.func private @zero(%z: memref<4x32xf32>) attributes {lamina.kernel, lamina.
 
 // -----
 
-// Pieces of one long row: those that end where rows do, and those that may reach behind the last live one.
+// Pieces of one long row, the last of which ends where what counts does, and rows that are turned in tiles.
 // CHECK-LABEL: @main
 // CHECK-SAME:    %x: memref<128x8xf32> {lamina.limits = [2 : i64, -1 : i64]}
 // CHECK-SAME:    %y: memref<128x8xf32>, %n:
 // CHECK-SAME:    %z: memref<128x8xf32> {lamina.kind = "output", lamina.limits = [2 : i64, -1 : i64]}
-// CHECK-SAME:    %u: memref<128x8xf32> {lamina.kind = "output"}
-func.func @main(%x: memref<128x8xf32>, %y: memref<128x8xf32>, %n: memref<i64> {lamina.kind = "input"}, %z: memref<128x8xf32> {lamina.kind = "output"}, %u: memref<128x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+// CHECK-SAME:    %u: memref<8x128xf32> {lamina.kind = "output"}
+func.func @main(%x: memref<128x8xf32>, %y: memref<128x8xf32>, %n: memref<i64> {lamina.kind = "input"}, %z: memref<128x8xf32> {lamina.kind = "output"}, %u: memref<8x128xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @even(%x, %n, %z) : (memref<128x8xf32>, memref<i64>, memref<128x8xf32>) -> ()
-  func.call @odd(%y, %n, %u) : (memref<128x8xf32>, memref<i64>, memref<128x8xf32>) -> ()
+  func.call @turned(%y, %n, %u) : (memref<128x8xf32>, memref<i64>, memref<8x128xf32>) -> ()
   func.return
 }
-func.func private @even(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0], tile = 64>]} {
+func.func private @even(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0], tile = 60>]} {
   loop.generic (i, j) in [128, 8] reads(%x[i, j] : memref<128x8xf32>) writes([i, j] store into %y : memref<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 8]>} {
   ^bb0(%a: f32):
     loop.yield %a : f32
   }
   func.return
 }
-func.func private @odd(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0], tile = 60>]} {
-  loop.generic (i, j) in [128, 8] reads(%x[i, j] : memref<128x8xf32>) writes([i, j] store into %y : memref<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 8]>} {
+func.func private @turned(%x: memref<128x8xf32>, %n: memref<i64>, %y: memref<8x128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0, 1]>]} {
+  loop.generic (i, j) in [128, 8] reads(%x[i, j] : memref<128x8xf32>) writes([j, i] store into %y : memref<8x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 8]>, lamina.schedule = #loop.schedule<vectorize = d0 x 8, transpose = d1>} {
   ^bb0(%a: f32):
     loop.yield %a : f32
   }

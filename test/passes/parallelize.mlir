@@ -223,7 +223,7 @@ func.func private @live(%x: memref<2x128x45xf32>, %n: memref<i64>, %y: memref<2x
 
 // -----
 
-// Of one long row as many pieces as are live are tasks; what is left behind them are rows of its own.
+// Pieces of one long row end behind the last that holds anything live.
 func.func private @pieces(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<128x64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 1024>]} {
   loop.generic (i, j) in [128, 64] reads(%x[i, j] : memref<128x64xf32>) writes([i, j] store into %y : memref<128x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 64]>} {
   ^bb0(%v: f32):
@@ -233,30 +233,30 @@ func.func private @pieces(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<12
 }
 // CHECK-LABEL: @pieces
 // CHECK:         %[[ROWS:.*]] = loop.live_count(%n) in <[arg0 of 128]> : memref<i64>
-// CHECK:         %[[COUNT:.*]] = arith.divui %[[ROWS]], %{{.*}} : index
+// CHECK:         %[[LENGTH:.*]] = arith.muli %[[ROWS]], %{{.*}} : index
+// CHECK:         %[[MORE:.*]] = arith.addi %[[LENGTH]], %{{.*}} : index
+// CHECK:         %[[COUNT:.*]] = arith.divui %[[MORE]], %{{.*}} : index
 // CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})
-// CHECK:           slice([d0, d1] = %{{.*}} x 1024)
-// CHECK:         %[[DONE:.*]] = arith.muli %[[COUNT]], %{{.*}} : index
-// CHECK:         scf.for %[[ROW:.*]] = %[[DONE]] to %[[ROWS]] step
-// CHECK:           %[[START:.*]] = arith.muli %[[ROW]], %{{.*}} : index
-// CHECK:           slice([d0, d1] = %[[START]] x 64)
 
 // -----
 
-// Pieces that end in the middle of what one more row stands for may reach behind the last one.
-func.func private @odd_pieces(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<128x64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [0], tile = 1000>]} {
-  loop.generic (i, j) in [128, 64] reads(%x[i, j] : memref<128x64xf32>) writes([i, j] store into %y : memref<128x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 128, 64]>} {
+// Rows that are reduced side by side are neighbours, and what is left of those that count runs by itself.
+func.func private @side_by_side(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, jam = 4>]} {
+  loop.generic (i, j) in [128, 64] reads(%x[i, j] : memref<128x64xf32>) writes([i] add into %y : memref<128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 128]>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
   func.return
 }
-// CHECK-LABEL: @odd_pieces
+// CHECK-LABEL: @side_by_side
 // CHECK:         %[[ROWS:.*]] = loop.live_count(%n) in <[arg0 of 128]> : memref<i64>
-// CHECK:         %[[LENGTH:.*]] = arith.muli %[[ROWS]], %{{.*}} : index
-// CHECK:         %[[MORE:.*]] = arith.addi %[[LENGTH]], %{{.*}} : index
-// CHECK:         %[[COUNT:.*]] = arith.divui %[[MORE]], %{{.*}} : index
-// CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})
+// CHECK:         %[[MANY:.*]] = arith.divui %[[ROWS]], %{{.*}} : index
+// CHECK:         "scf.parallel"(%{{.*}}, %[[MANY]], %{{.*}})
+// CHECK:           %[[START:.*]] = arith.muli %{{.*}}, %{{.*}} : index
+// CHECK:           slice(d0 = %{{.*}} x 4)
+// CHECK:         %[[DONE:.*]] = arith.muli %[[MANY]], %{{.*}} : index
+// CHECK:         scf.for %[[ROW:.*]] = %[[DONE]] to %[[ROWS]] step
+// CHECK:           slice(d0 = %[[ROW]])
 
 // -----
 

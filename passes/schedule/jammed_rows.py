@@ -1,10 +1,9 @@
-"""Tiles of a loop that ends at a size of the call: none reaches behind what counts."""
+"""Tasks of rows of which some count: neighbours that run side by side, and what is left of them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import lcm, prod
 
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
@@ -29,21 +28,6 @@ def divided_rows(stage: Stage, groups: dict[int, tuple[int, ...]]) -> LiveRows |
     return joined_live_rows(stage.op, groups[stage.inner[0]])
 
 
-def tile_sizes(divided: LiveRows, width: int, lanes: int = 1) -> list[int] | None:
-    """Sizes of tiles of a lone loop, each a multiple of the next, that end where what counts does:
-    the width of a task, whole vectors, and what one number of the first digit stands for. None if
-    no such tiles do."""
-    first, *rest = divided.digits
-    unit = prod(digit.extent for digit in rest)
-    if first.count is None or any(digit.count is not None for digit in rest):
-        return None
-    if unit % width == 0:
-        return [width]
-    vector = lcm(unit, lanes)
-    sizes = {width, unit, vector if width % vector == 0 else unit}
-    return sorted(sizes, reverse=True) if width % unit == 0 else None
-
-
 def copies_of(emit: Emitter, stages: Sequence[Stage]) -> list[GenericOp]:
     """The nests once more, for tasks of another loop, with buffers of their own."""
     buffers: dict[SSAValue, SSAValue] = {}
@@ -51,34 +35,6 @@ def copies_of(emit: Emitter, stages: Sequence[Stage]) -> list[GenericOp]:
         if isinstance(value.owner, memref.AllocOp):
             buffers[value] = emit.add(value.owner.clone())
     return [stage.op.clone(buffers) for stage in stages]
-
-
-def divide_live(
-    emit: Emitter,
-    stages: list[Stage],
-    groups: Sequence[Mapping[int, tuple[int, ...]]],
-    sizes: Sequence[int],
-    rows: tuple[Index, int],
-    *,
-    parallel: bool | None,
-) -> None:
-    """Append loops over tiles of what counts of a lone loop: as many of the first size as it has,
-    then smaller ones for the rest, up to the last row that counts and no further.
-
-    `rows` is how many of these there are, and how many positions of the loop each stands for.
-    """
-    count, unit = rows
-    done: tuple[Index, int] = (0, sizes[0])
-    for place, size in enumerate(sizes):
-        is_last = place == len(sizes) - 1
-        nests = [stage.op for stage in stages] if is_last else copies_of(emit, stages)
-        tile = _Tile(size, list(zip(nests, stages, groups, strict=True)))
-        end = emit.quotient(emit.times(count, max(1, unit // size)), max(1, size // unit))
-        if place == 0:
-            emit.tasks(end, tile.run, parallel=parallel)
-        else:
-            emit.each(emit.times(done[0], done[1] // size), end, 1, tile.run)
-        done = end, size
 
 
 def divide_jammed(
@@ -115,22 +71,4 @@ class _Rows:
         start = emit.value(emit.times(number, self.size))
         for nest, dims in self.nests:
             nest.slice_at([Slice(dims, self.size) if self.size > 1 else Slice.at(*dims)], [start])
-            emit.run(nest)
-
-
-@dataclass(frozen=True)
-class _Tile:
-    """Nests, with what they are made of, for tiles of a size."""
-
-    size: int
-    nests: Sequence[tuple[GenericOp, Stage, Mapping[int, tuple[int, ...]]]]
-
-    def run(self, emit: Emitter, number: Index) -> None:
-        """Append the nests, sliced for one tile."""
-        start = emit.value(emit.times(number, self.size))
-        for nest, stage, group in self.nests:
-            first, *others = [dim for dim in stage.inner if dim in group]
-            whole = [Slice(group[dim], stage.extents[dim]) for dim in others]
-            starts = [start, *(emit.value(0) for _ in whole)]
-            nest.slice_at([Slice(group[first], self.size), *whole], starts)
             emit.run(nest)
