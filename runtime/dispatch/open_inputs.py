@@ -95,10 +95,15 @@ class OpenInputs:
         pointers = [next(added).pointer if size.is_passed else -1 for size in self.sizes]
         for place, dims in self.extents.items():
             limits = slots[place].limits
-            if limits is not None and all(
-                (extent.factor, extent.offset) == (1, 0)
-                and limits[dim] == pointers[extent.size] >= 0
-                for dim, extent in dims.items()
+            is_written = inputs[place].flags & 1  # a new value goes back whole
+            if (
+                limits is not None
+                and not is_written
+                and all(
+                    (extent.factor, extent.offset) == (1, 0)
+                    and limits[dim] == pointers[extent.size] >= 0
+                    for dim, extent in dims.items()
+                )
             ):
                 inputs[place].flags |= LIMITED
         sizes = (structure("OpenSize") * max(len(self.sizes), 1))(
