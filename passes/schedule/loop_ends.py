@@ -26,6 +26,11 @@ from lamina.passes.schedule.live_rows import joined_live_rows
 from lamina.passes.schedule.memory import Env, KernelNumbers, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
 
+_FIRST_LIVE = 2 * FIRST_COUNT
+"""Rows that count are one at least, as of tasks: what runs for the rows of another kernel, such as
+a scatter at places that were masked, finds the first one made. They have numbers of their own
+behind those of sums, which may be empty."""
+
 
 def kernel_numbers(
     emit: Emitter,
@@ -44,12 +49,13 @@ def kernel_numbers(
     masks: dict[SSAValue, int] = {block.args[m]: n for m, n in masks_of(function).items()}
     forms = [b.form for n in ended for own in ends_of(n, n.extents).values() for b in own]
     named = {d for form in forms for d, _ in form.terms if d >= FIRST_COUNT}
-    wanted = sorted(named | {FIRST_COUNT + count for count in rows})
     values: dict[int, Index] = {}
-    for dim in wanted:
-        memory = flat[block.args[dim - FIRST_COUNT]]
+    for number in sorted({dim - FIRST_COUNT for dim in named} | rows):
+        memory = flat[block.args[number]]
         given = emit.add(memref.LoadOp.get(memory, [emit.value(0)]))
-        values[dim] = emit.add(arith.IndexCastOp(given, IndexType()))
+        values[FIRST_COUNT + number] = emit.add(arith.IndexCastOp(given, IndexType()))
+        if number in rows:
+            values[_FIRST_LIVE + number] = emit.most(values[FIRST_COUNT + number], 1)
     return KernelNumbers(masks, counts_of(block), values)
 
 
@@ -127,7 +133,7 @@ def live_end(stage: Stage, rows: Sequence[int]) -> Linear | None:
     if any(digit.count is not None for digit in rest):
         return None
     assert first.count is not None
-    return Linear.of({FIRST_COUNT + first.count: prod(digit.extent for digit in rest)})
+    return Linear.of({_FIRST_LIVE + first.count: prod(digit.extent for digit in rest)})
 
 
 def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:
