@@ -59,6 +59,7 @@ PASSES: dict[str, str] = {
     "hoist-invariants": "lamina.passes.regions.hoist_invariants:HoistInvariantsPass",
     # structured loops
     "canonicalize-loop": "lamina.passes.loop.canonicalize_loop:CanonicalizeLoopPass",
+    "narrow-scatters": "lamina.passes.loop.narrow_scatters:NarrowScattersPass",
     "loop-cse": "lamina.passes.loop.loop_cse:LoopCsePass",
     "choose-layouts": "lamina.passes.loop.choose_layouts:ChooseLayoutsPass",
     "apply-layouts": "lamina.passes.loop.apply_layouts:ApplyLayoutsPass",
@@ -69,6 +70,7 @@ PASSES: dict[str, str] = {
     "hoist-constants": "lamina.passes.loop.hoist_constants:HoistConstantsPass",
     "pack-contractions": "lamina.passes.loop.pack_contractions:PackContractionsPass",
     "pad-windows": "lamina.passes.loop.pad_windows:PadWindowsPass",
+    "fuse-into-scatters": "lamina.passes.fusion.fuse_into_scatters:FuseIntoScattersPass",
     "fuse-gathers": "lamina.passes.fusion.fuse_gathers:FuseGathersPass",
     "align-dims": "lamina.passes.loop.align_dims:AlignDimsPass",
     "split-reductions": "lamina.passes.loop.split_reductions:SplitReductionsPass",

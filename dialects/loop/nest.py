@@ -81,6 +81,11 @@ class OrderedNest(IRDLOperation, ABC):
         return tuple(m.data for m in self.input_maps)
 
     @property
+    def pad_values(self) -> tuple[None, ...]:
+        """The pad of each read: there is none."""
+        return (None,) * len(self.inputs)
+
+    @property
     def block(self) -> Block:
         """The body."""
         return self.body.block

@@ -13,6 +13,7 @@ from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.predicates import SGE, SGT, SLT, ULT
 
 
@@ -47,7 +48,7 @@ def comparisons(
 
 
 def counted_comparisons(
-    nest: GenericOp, counts: Mapping[SSAValue, int]
+    nest: GenericOp | OrderedNest, counts: Mapping[SSAValue, int]
 ) -> dict[SSAValue, tuple[Linear, int]]:
     """The comparisons `position < number` of a body: each with the position, and the argument of
     its kernel, of `counts`, that is the number."""
@@ -78,7 +79,7 @@ def bound_below(position: Linear, count: int, dim: int, places: Mapping[int, int
     return Bound(True, Linear.of(terms, -position.constant))
 
 
-def _numbers(nest: GenericOp, counts: Mapping[SSAValue, int]) -> dict[SSAValue, int]:
+def _numbers(nest: GenericOp | OrderedNest, counts: Mapping[SSAValue, int]) -> dict[SSAValue, int]:
     """The values of a body that are numbers of the call."""
     return {
         argument: counts[value]
@@ -120,7 +121,7 @@ _LARGEST = 1 << 30
 """Positions below this are themselves in every type that they are converted to."""
 
 
-def _are_near(nest: GenericOp, *forms: Linear) -> bool:
+def _are_near(nest: GenericOp | OrderedNest, *forms: Linear) -> bool:
     """Whether numbers do not leave the range of the integers that hold them."""
     return all(abs(end) < _LARGEST for form in forms for end in form.range(nest.extents))
 

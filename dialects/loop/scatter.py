@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, MemRefType, TensorType
+from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i1
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import base, irdl_op_definition, operand_def, traits_def
@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import IndexOp, Shaped
+from lamina.dialects.loop.body_ops import IndexOp, ReadOp, Shaped
 from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.nest import (
     OrderedNest,
@@ -35,6 +35,10 @@ class ScatterOp(OrderedNest):
     as it is as its last argument: that way it adds, multiplies or takes the larger one. Indices
     must not depend on that argument; they are checked at run time. Points that write the same
     element do so in row-major order of the domain.
+
+    The body may yield a boolean behind the value, a mask as that of `vector.scatter`: where it is
+    false the point writes nothing, and its indices are not looked at. It must not depend on the
+    element either, nor on anything read at an index.
 
     ```mlir
     %r = loop.scatter (d0, d1) in [5, 4] reads(%at[d0] : tensor<5xi64>, %x[d0, d1] : tensor<5x4xf32>)
@@ -75,7 +79,24 @@ class ScatterOp(OrderedNest):
     @property
     def places(self) -> tuple[SSAValue, ...]:
         """The index values that the body yields."""
-        return self.yielded[:-1]
+        return self.yielded[: self._rank]
+
+    @property
+    def value(self) -> SSAValue:
+        """The new element that the body yields."""
+        return self.yielded[self._rank]
+
+    @property
+    def mask(self) -> SSAValue | None:
+        """Whether the point writes, if the body yields that."""
+        rest = self.yielded[self._rank + 1 :]
+        return rest[0] if rest else None
+
+    @property
+    def _rank(self) -> int:
+        kind = self.into.type
+        assert isinstance(kind, Shaped)
+        return kind.get_num_dims()
 
     @property
     def distinct_dims(self) -> tuple[int, ...]:
@@ -99,22 +120,32 @@ class ScatterOp(OrderedNest):
         kind = self.into.type
         assert isinstance(kind, Shaped)
         self.verify_reads([kind.element_type])
-        self.verify_yield([IndexType()] * kind.get_num_dims() + [kind.element_type])
+        wanted = [IndexType()] * self._rank + [kind.element_type]
+        is_masked = len(self.yielded) == len(wanted) + 1
+        self.verify_yield([*wanted, i1] if is_masked else wanted)
         if [v.type for v in (self.outs or self.res)] != [kind]:
             raise VerifyException("loop.scatter gives one result of the type it scatters into")
-        if self._old_reaches_places():
+        old = self.block.args[-1]
+        if not self._followed([old]).isdisjoint(self.places):
             raise VerifyException("loop.scatter: the index depends on the element it finds")
+        if self.mask is not None:
+            reads = (op.result for op in self.block.ops if isinstance(op, ReadOp))
+            if self.mask in self._followed([old, *reads]):
+                raise VerifyException(
+                    "loop.scatter: the mask depends on the element it finds, or on one at an index"
+                )
         if self.attributes:
             from lamina.dialects.loop.live_domains import verify_live_note
 
             verify_live_note(self, tuple(kind.get_shape()))
 
-    def _old_reaches_places(self) -> bool:
-        reached: set[SSAValue] = {self.block.args[-1]}
+    def _followed(self, values: Sequence[SSAValue]) -> set[SSAValue]:
+        """Values of the body, and what is computed of them."""
+        reached = set(values)
         for op in self.block.ops:
             if any(o in reached for o in op.operands):
                 reached.update(op.results)
-        return any(v in reached for v in self.places)
+        return reached
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")

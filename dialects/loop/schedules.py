@@ -247,8 +247,9 @@ class UnstructuredTasks(Clauses):
     )
     unroll: int | None = clause(
         NUMBER,
-        "Vectors of columns that a segment is reduced for at once; of a row, those whose ranks are "
-        "counted at once where it is sorted in lanes.",
+        "Vectors of columns that a segment is reduced for at once, or a row of a scatter writes in "
+        "a step; of a sorted row, those whose ranks are counted at once where it is sorted in "
+        "lanes.",
     )
     prefetch: tuple[int, ...] | None = clause(
         NUMBERS, "Tables whose rows are fetched ahead, past the segment's end."

@@ -83,3 +83,6 @@ PREPARED_ELEMENTS = 1 << 20
 """Elements of what is made of nothing, at most, for which memory is held: 4 MB of f32."""
 LEAST_READS = 2
 """Reads of each element from which on a copy costs less than testing positions."""
+MOST_POINT_WORK = 16
+"""Cost units of what a scatter computes at each point instead of reading it: more is better done in
+vectors. A guess."""

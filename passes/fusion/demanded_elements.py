@@ -18,30 +18,24 @@ from math import prod
 from typing import Any
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import BoolAttr, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr, AffineMap
+from xdsl.dialects.builtin import i64
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
-from lamina.dialects.loop.position_bounds import counted_comparisons
-from lamina.dialects.loop.predicates import NE, SLT, ULT
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
     EVERYTHING,
     Demand,
     Limit,
-    PointLimit,
     Points,
-    Reach,
-    Touched,
     agreed,
     joined,
 )
-
-FALSE = BoolAttr.from_bool(False)
+from lamina.passes.fusion.masked_points import MaskedPoints
 
 
 def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
@@ -69,7 +63,7 @@ class Demands:
         return self._found.get(value)
 
 
-class NestDemand:
+class NestDemand(MaskedPoints):
     """What a nest demands of what it reads, by what is demanded of its results.
 
     `masks` are the limits within which operands are true, `counts` the sizes that 0-d operands are.
@@ -82,13 +76,12 @@ class NestDemand:
         masks: Mapping[SSAValue, Demand],
         counts: Mapping[SSAValue, SSAValue],
     ) -> None:
-        self.nest, self._masks, self._counts = nest, masks, counts
-        self._outside: dict[tuple[AffineExpr, int], int] = {}
+        super().__init__(nest, masks, counts)
+        self.nest: GenericOp = nest
         self._results = [
             None if demand is None else self._points(n, demand) for n, demand in enumerate(results)
         ]
         self._known: dict[SSAValue, Points | None] = {}
-        self._compared: dict[SSAValue, tuple[Linear, int]] | None = None
 
     @property
     def points(self) -> Points:
@@ -138,65 +131,13 @@ class NestDemand:
                 )
         return frozenset(found)
 
-    def truth(self, value: SSAValue) -> Points:
-        """The points outside of which a boolean of the body is false."""
-        if isinstance(value, BlockArgument):
-            nest, number = self.nest, value.index
-            if value.block is not nest.block or number >= len(nest.inputs):
-                return ALL_POINTS
-            operand = nest.inputs[number]
-            limits = self._masks.get(operand, EVERYTHING)
-            pad = nest.pad_values[number]
-            if not limits or (pad is not None and pad != FALSE):
-                return ALL_POINTS
-            return self.touched(operand, nest.read_maps[number]).points(limits)
-        match value.owner:
-            case arith.AndIOp() as both:
-                return self.truth(both.lhs) | self.truth(both.rhs)
-            case arith.CmpiOp() as compared if compared.predicate.value.data in (SLT, ULT):
-                return self._below(compared)
-            case arith.CmpiOp() as compared if compared.predicate.value.data == NE:
-                return self._chosen_apart(compared)
-            case _:
-                return ALL_POINTS
-
     def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
         """The elements that points within limits write."""
         return self.touched(value, index_map).limits(points)
 
-    def _chosen_apart(self, compared: arith.CmpiOp) -> Points:
-        """`select(%mask, %x, k) != k`, such as of a label that is not to be ignored."""
-        chosen, other = compared.lhs.owner, compared.rhs.owner
-        if not isinstance(chosen, arith.SelectOp) or not isinstance(other, arith.ConstantOp):
-            return ALL_POINTS
-        left_out = chosen.rhs.owner
-        alike = isinstance(left_out, arith.ConstantOp) and left_out.value == other.value
-        return self.truth(chosen.cond) if alike else ALL_POINTS
-
-    def _below(self, compared: arith.CmpiOp) -> Points:
-        """`position < %n`, of a position that is linear in the nest's dimensions."""
-        if self._compared is None:
-            sizes = {value: n for n, value in enumerate(self.nest.inputs) if value in self._counts}
-            self._compared = counted_comparisons(self.nest, sizes) if sizes else {}
-        if (known := self._compared.get(compared.result)) is None:
-            return ALL_POINTS
-        form, number = known
-        low, high = form.range(self.nest.extents)
-        if low or not form.terms or form.constant:
-            return ALL_POINTS
-        count = self._counts[self.nest.inputs[number]]
-        return frozenset([PointLimit(form, high + 1, 1, high + 1, Reach(count))])
-
     def _points(self, number: int, demand: Demand) -> Points:
         nest = self.nest
         return self.touched(nest.res[number], nest.write_maps[number]).points(demand)
-
-    def touched(self, value: SSAValue, index_map: AffineMap) -> Touched:
-        """An access. An index that is no linear form, as of panels, or that leaves the value, where
-        a pad is read, is a dimension of its own behind the nest's: one for all accesses that have
-        it."""
-        nest, shape = self.nest, shape_of(value)
-        return Touched.of(nest.extents, shape, index_map, self._outside)
 
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""

@@ -41,6 +41,7 @@ from lamina.passes.fusion.element_limits import (
     Touched,
     agreed,
 )
+from lamina.passes.fusion.masked_points import MaskedPoints
 from lamina.passes.fusion.padding_values import PaddingValues, read_paddings
 from lamina.passes.fusion.row_counts import CountFacts
 from lamina.passes.fusion.row_limits import RowLimit, row_limits
@@ -135,12 +136,16 @@ def _scattered(op: ScatterOp) -> Touched:
 
 
 def _kept_updates(op: ScatterOp, demand: Demand, facts: CountFacts) -> Points:
-    """The limits outside of which points write to one place in padding, which nothing reads."""
+    """The limits outside of which points write nothing, or to one place in padding, which nothing
+    reads."""
     operands = read_paddings(op.block.args, list(elements_read(op)), facts.paddings)
-    values = PaddingValues(op.block, operands, lambda _: ALL_POINTS)
-    shape = shape_of(op.into)
-    found: set[PointLimit] = set()
+    truth = MaskedPoints(op, facts.masks, facts.counts).truth
+    values = PaddingValues(op.block, operands, truth)
+    shape, mask = shape_of(op.into), op.mask
+    found: set[PointLimit] = set() if mask is None else set(truth(mask))
     for point in values.limits():
+        if mask is not None and values.outside(mask, point) == 0:
+            found.add(point)
         accesses = zip(op.places, shape, row_major_strides(shape), strict=True)
         for place, extent, stride in accesses:
             number = values.outside(place, point)

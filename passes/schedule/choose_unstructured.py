@@ -7,8 +7,9 @@ from math import isqrt, log, prod
 from xdsl.dialects.builtin import MemRefType
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop import FourierOp, ScanOp, SegmentReduceOp, SortOp
+from lamina.dialects.loop import FourierOp, ScanOp, ScatterOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.unstructured_cost import (
     LEAST_TASKS,
@@ -25,6 +26,7 @@ from lamina.passes.cost.unstructured_cost import (
 )
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.choose_fourier import choose_fourier
+from lamina.passes.schedule.scatter_rows import rows_are_runs
 from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
 from lamina.passes.schedule.sort import RANKING
 from lamina.passes.schedule.top import has_vectors
@@ -41,6 +43,8 @@ def choose_unstructured(
     match op:
         case ScanOp():
             tasks = tasks.completed_by(UnstructuredTasks(jam=_lines(op)))
+        case ScatterOp() if rows_are_runs(op):
+            tasks = _rows(op, target).completed_by(tasks)
         case SegmentReduceOp() if len(op.extents) > 2:
             tasks = _segments(op, target).completed_by(tasks)
         case SortOp() if prod(shape_of(op.input)):
@@ -59,13 +63,30 @@ def _lines(op: ScanOp) -> int | None:
     return next(fitting, None)
 
 
-def _segments(op: SegmentReduceOp, target: Target) -> UnstructuredTasks:
-    """Vectors of columns, and the tables beyond the nearest cache."""
-    varying, width = varying_values(op), op.extents[-1]
+def _rows(op: ScatterOp, target: Target) -> UnstructuredTasks:
+    """Vectors of the runs to which rows go."""
+    width = op.extents[-1]
+    lanes = _column_lanes(op, width, target)
+    most = max(1, target.vector_registers // REGISTER_SHARE // len(op.block.args))
+    unroll = min(most, LINES[0], -(-width // lanes))
+    return UnstructuredTasks(
+        lanes=lanes if lanes > 1 else None, unroll=unroll if unroll > 1 and lanes > 1 else None
+    )
+
+
+def _column_lanes(op: OrderedNest, width: int, target: Target) -> int:
+    """Elements of a vector along so many columns."""
     kinds = [str(v.type) for v in op.yielded] + [str(v.type) for v in op.block.args]
     lanes = target.lanes(64 if "f64" in kinds else 32)
     while lanes > 1 and lanes // 2 >= width:
         lanes //= 2
+    return lanes
+
+
+def _segments(op: SegmentReduceOp, target: Target) -> UnstructuredTasks:
+    """Vectors of columns, and the tables beyond the nearest cache."""
+    varying, width = varying_values(op), op.extents[-1]
+    lanes = _column_lanes(op, width, target)
     carried = sum(v in varying for v in carried_arguments(op))
     most = max(1, target.vector_registers // REGISTER_SHARE // max(1, carried))
     whole = -(-width // lanes)

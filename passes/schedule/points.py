@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
 from xdsl.dialects import memref
@@ -65,6 +65,31 @@ def needed_for(op: OrderedNest | GenericOp, values: Sequence[SSAValue]) -> list[
             wanted.update(inner.operands)
             found.append(inner)
     return found[::-1]
+
+
+def varying_along(
+    op: OrderedNest,
+    dim: int,
+    known: Iterable[SSAValue] = (),
+    handed: Sequence[tuple[SSAValue, SSAValue]] = (),
+) -> frozenset[SSAValue]:
+    """The values of the body that differ along a dimension: `known` ones, reads and positions along
+    it, what is computed of these, and arguments to which one of them is handed on."""
+    found = set(known)
+    for argument, index_map in zip(op.block.args, op.read_maps, strict=False):
+        forms = forms_of(index_map, op.extents)
+        assert forms is not None, f"{op.name}: a read without a linear index"
+        if any(dim in form.coefficients for form in forms):
+            found.add(argument)
+    while True:
+        before = len(found)
+        for inner in op.block.ops:
+            is_along = isinstance(inner, IndexOp) and inner.dim.value.data == dim
+            if is_along or any(o in found for o in inner.operands):
+                found.update(inner.results)
+        found.update(argument for argument, value in handed if value in found)
+        if len(found) == before:
+            return frozenset(found)
 
 
 def over_points(

@@ -29,7 +29,7 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import mask_below
-from lamina.passes.schedule.points import needed_for
+from lamina.passes.schedule.points import needed_for, varying_along
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
 from lamina.passes.schedule.strided_access import Elements
 
@@ -135,23 +135,9 @@ def varying_values(op: SegmentReduceOp) -> frozenset[SSAValue]:
 
     Results always do: they are written in vectors.
     """
-    last = len(op.extents) - 1
     carried = carried_arguments(op)
-    found: set[SSAValue] = set(carried[: len(op.outs)])
-    for argument, index_map in zip(op.block.args, op.read_maps, strict=False):
-        forms = forms_of(index_map, op.extents)
-        assert forms is not None, f"{op.name}: a read without a linear index"
-        if any(last in form.coefficients for form in forms):
-            found.add(argument)
-    while True:
-        before = len(found)
-        for inner in op.block.ops:
-            is_last = isinstance(inner, IndexOp) and inner.dim.value.data == last
-            if is_last or any(o in found for o in inner.operands):
-                found.update(inner.results)
-        found.update(a for a, v in zip(carried, op.yielded, strict=True) if v in found)
-        if len(found) == before:
-            return frozenset(found)
+    handed = list(zip(carried, op.yielded, strict=True))
+    return varying_along(op, len(op.extents) - 1, carried[: len(op.outs)], handed)
 
 
 @dataclass

@@ -17,7 +17,7 @@ from lamina.passes.schedule.sort import schedule_sort
 Unstructured = ScatterOp | ScanOp | SegmentReduceOp | SortOp | FourierOp
 
 CLAUSES: dict[type[Unstructured], tuple[str, ...]] = {
-    ScatterOp: (),
+    ScatterOp: ("lanes", "unroll"),
     ScanOp: ("jam",),
     SegmentReduceOp: ("lanes", "unroll", "prefetch"),
     SortOp: ("algorithm", "lanes", "unroll", "sample"),

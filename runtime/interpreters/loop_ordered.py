@@ -115,6 +115,13 @@ def _scatter(op: ScatterOp, args: Sequence[Any]) -> Any:
         return result
     values = _flat(_bound(op, args), op)
     count = int(np.prod(op.extents))
+    if op.mask is not None:
+        [mask] = _run(op, values, [op.mask])
+        taken = np.flatnonzero(np.broadcast_to(mask, count))
+        values = _points(values, count, taken)
+        count = len(taken)
+        if not count:
+            return result
     places = [np.broadcast_to(p, count) for p in _run(op, values, op.places)]
     for place, extent in zip(places, result.shape, strict=True):
         if place.min() < 0 or place.max() >= extent:
@@ -124,11 +131,19 @@ def _scatter(op: ScatterOp, args: Sequence[Any]) -> Any:
         flat = flat * extent + place
     memory = result.reshape(-1)
     for points in _rounds(flat):
-        here = {key: v[points] if np.shape(v) == (count,) else v for key, v in values.items()}
+        here = _points(values, count, points)
         here[op.block.args[-1]] = memory[flat[points]]
-        [made] = _run(op, here, [op.yielded[-1]])
+        [made] = _run(op, here, [op.value])
         memory[flat[points]] = made
     return result
+
+
+def _points(values: dict[SSAValue, Any], count: int, points: Any) -> dict[SSAValue, Any]:
+    """Of vectors over `count` points those of some of these."""
+    return {
+        key: v[points] if not _is_table(key) and np.shape(v) == (count,) else v
+        for key, v in values.items()
+    }
 
 
 def _rounds(targets: Any) -> list[Any]:

@@ -1,0 +1,293 @@
+"""Rows of a scatter: its points along the last dimension.
+
+What is the same along a row is computed once in front of it. Where all points of a row go to
+neighbouring elements, in their order, the place is checked once, and the row is in vectors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from xdsl.dialects import arith, cf, scf
+from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.ir import Block, Operation, SSAValue
+
+from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
+from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.passes.schedule.body import Affine, Body, Lane, load
+from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.compare import compare
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_domain import LiveDomain
+from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.peel import Vectors, each_vector
+from lamina.passes.schedule.points import needed_for, varying_along
+from lamina.passes.schedule.strided_access import Elements
+
+
+def row_values(op: ScatterOp) -> frozenset[SSAValue]:
+    """Values of the body that differ along the last dimension."""
+    return varying_along(op, len(op.extents) - 1, op.block.args[-1:])
+
+
+def rows_are_runs(op: ScatterOp) -> bool:
+    """Whether each row goes to elements side by side: the last dimension is the last index, and
+    nothing else that says where, or whether, differs along it."""
+    if not op.extents or not op.places:
+        return False
+    *others, last = op.places
+    others += [] if op.mask is None else [op.mask]
+    owner, along = last.owner, len(op.extents) - 1
+    if not isinstance(owner, IndexOp) or owner.dim.value.data != along:
+        return False
+    varying = row_values(op)
+    fits = op.extents[along] <= shape_of(op.into)[-1]
+    return fits and not any(value in varying for value in others)
+
+
+@dataclass(frozen=True)
+class ScatterRows:
+    """Loops over the points of a scatter on memrefs."""
+
+    op: ScatterOp
+    memory: Memory
+    domain: LiveDomain
+    lanes: int
+    unroll: int
+    varying: frozenset[SSAValue]
+
+    @staticmethod
+    def of(
+        op: ScatterOp, memory: Memory, domain: LiveDomain, tasks: UnstructuredTasks
+    ) -> ScatterRows:
+        """As the schedule asks for. Raises InputError for vectors where rows are no runs."""
+        lanes, unroll = tasks.lanes or 1, tasks.unroll or 1
+        if lanes.bit_count() != 1:
+            raise illegal(op, f"lanes = {lanes}: a power of 2")
+        if lanes > 1 and not rows_are_runs(op):
+            raise illegal(op, f"lanes = {lanes}: its rows do not go to elements side by side")
+        if lanes > 1 and not domain.is_one(len(op.extents) - 1):
+            lanes = unroll = 1
+        varying = row_values(op) if op.extents else frozenset(op.block.args[-1:])
+        return ScatterRows(op, memory, domain, lanes, unroll, varying)
+
+    def over(
+        self,
+        emit: Emitter,
+        position: Sequence[Index],
+        cut: Mapping[int, tuple[Index, Index]] | None = None,
+    ) -> None:
+        """All points behind a position in the first dimensions, the last dimension innermost.
+
+        `cut` gives bounds of a dimension that are not all of it.
+        """
+        dims = range(len(position), len(self.op.extents))
+        if not dims or not self.domain.is_one(dims[-1]):
+            self.domain.over_points(emit, dims, lambda e, at: self._point(e, [*position, *at]), cut)
+            return
+        last = dims[-1]
+        bounds = (cut or {}).get(last, (0, self.domain.end(last)))
+        self.domain.over_points(
+            emit, dims[:-1], lambda e, at: self._row(e, [*position, *at], bounds), cut
+        )
+
+    def _point(self, emit: Emitter, position: Sequence[Index]) -> None:
+        """One point, alone."""
+        body = Body(1)
+        self._bind(emit, body, position, None)
+        self._update(emit, body, position, needed_for(self.op, self.op.yielded))
+
+    def _row(self, emit: Emitter, position: Sequence[Index], bounds: tuple[Index, Index]) -> None:
+        """The points of a row, all of whose other positions are given."""
+        op, body = self.op, Body(self.lanes)
+        self._bind(emit, body, position, False)
+        ops = needed_for(op, op.yielded)
+        own = [inner for inner in ops if any(r in self.varying for r in inner.results)]
+        shared = [inner for inner in ops if inner not in own]
+        if self.lanes > 1:
+            self._run(emit, body, position, shared, own, bounds)
+            return
+        # What fails where no point asks for it stays with the points.
+        early = _without_reads(shared)
+        body.run(emit, early, self._flat, None)
+        late = [inner for inner in ops if inner not in early]
+
+        def point(inner: Emitter, at: Index) -> None:
+            here, place = body.fork(), [*position, at]
+            self._bind(inner, here, place, True)
+            self._update(inner, here, place, late)
+
+        emit.each(*bounds, 1, point)
+
+    def _update(
+        self, emit: Emitter, body: Body, position: Sequence[Index], ops: Sequence[Operation]
+    ) -> None:
+        """One point, whose reads are bound, by the ops that are left."""
+        op = self.op
+
+        def update(target: Emitter, at: Index, rest: list[Operation]) -> None:
+            where = Elements(self._out, at, 1, 1, None)
+            if op.block.args[-1].first_use:
+                body.values[op.block.args[-1]] = load(target, where)
+            body.run(target, rest, self._flat, None)
+            store(target, body.values[op.value].value, where)
+
+        self._inside(emit, body, ops, update)
+
+    def _run(
+        self,
+        emit: Emitter,
+        body: Body,
+        position: Sequence[Index],
+        shared: list[Operation],
+        own: list[Operation],
+        bounds: tuple[Index, Index],
+    ) -> None:
+        """A row to elements side by side."""
+        op = self.op
+
+        def update(target: Emitter, start: Index, rest: list[Operation]) -> None:
+            body.run(target, rest, self._flat, None)
+            for inner in own:
+                if isinstance(inner, ReadOp):
+                    body.check_uniform(target, inner)
+
+            def vectors(inner: Emitter, at: Vectors) -> None:
+                for number in range(at.count):
+                    column = inner.plus(at.at, number * self.lanes)
+                    here = body.fork()
+                    self._bind(inner, here, [*position, column], True, at.mask)
+                    place = inner.plus(start, column)
+                    where = Elements(self._out, place, 1, self.lanes, at.mask)
+                    if op.block.args[-1].first_use:
+                        here.values[op.block.args[-1]] = load(inner, where)
+                    here.run(inner, own, self._flat, at.mask)
+                    store(inner, here.vector(inner, op.value), where)
+
+            each_vector(target, bounds, self.lanes, vectors, self.unroll)
+
+        self._inside(emit, body, shared, update)
+
+    def _inside(
+        self,
+        emit: Emitter,
+        body: Body,
+        ops: Sequence[Operation],
+        update: Callable[[Emitter, Index, list[Operation]], None],
+    ) -> None:
+        """Run ops as far as they say whether, and where, something is written, and `update` where
+        it is: from the element offset on, with the ops that are left."""
+        op, left = self.op, list(ops)
+        places = op.places[:-1] if self.lanes > 1 else op.places
+        masked = emit
+        if op.mask is not None:
+            left = self._run_first(emit, body, left, [op.mask])
+            masked = emit.inside(Block())
+        left = self._run_first(masked, body, left, places)
+        at, inside = self._address(masked, body, places)
+        target = masked if inside is None else masked.inside(Block())
+        update(target, at, left)
+        if inside is not None:
+            _close(masked, target, inside)
+        if op.mask is not None:
+            _close(emit, masked, body.values[op.mask].value)
+
+    def _run_first(
+        self,
+        emit: Emitter,
+        body: Body,
+        ops: Sequence[Operation],
+        values: Sequence[SSAValue],
+    ) -> list[Operation]:
+        """Run those ops that values depend on; gives the others."""
+        first = set(needed_for(self.op, values))
+        body.run(emit, [inner for inner in ops if inner in first], self._flat, None)
+        return [inner for inner in ops if inner not in first]
+
+    @property
+    def _out(self) -> SSAValue:
+        return self.memory.flat[self.op.outs[0]]
+
+    @property
+    def _flat(self) -> dict[SSAValue, SSAValue]:
+        """Memory of the tables that the body indexes."""
+        op, flat = self.op, dict(self.memory.flat)
+        for source, argument in zip(op.sources, op.block.args[len(op.inputs) :], strict=False):
+            flat[argument] = self.memory.flat[source]
+        return flat
+
+    def _bind(
+        self,
+        emit: Emitter,
+        body: Body,
+        position: Sequence[Index],
+        along: bool | None,
+        mask: SSAValue | None = None,
+    ) -> None:
+        """Reads and positions: those that differ along a row if `along`, the others if it is
+        False, or all of them."""
+        op, last = self.op, len(self.op.extents) - 1
+        for value, index_map, argument in zip(op.inputs, op.read_maps, op.block.args, strict=False):
+            if along is not None and (argument in self.varying) is not along:
+                continue
+            forms = forms_of(index_map, op.extents)
+            assert forms is not None, f"{op.name}: a read without a linear index"
+            form = flatten(forms, shape_of(value))
+            place = emit.linear(form, dict(enumerate(position)))
+            assert isinstance(value.type, MemRefType)
+            wide = bool(along) and self.lanes > 1
+            stride, lanes = (form.coefficients[last], self.lanes) if wide else (0, 1)
+            reads = Elements(self.memory.flat[value], place, stride, lanes, mask if wide else None)
+            made = load(emit, reads)
+            body.values[argument] = made if wide else Lane(made.value, True)
+        for inner in op.block.ops:
+            if not isinstance(inner, IndexOp):
+                continue
+            dim = inner.dim.value.data
+            if along is None or (dim == last) is along:
+                step = int(bool(along) and self.lanes > 1)
+                body.indices[inner.result] = Affine(position[dim], step, 0, op.extents[dim] - 1)
+
+    def _address(
+        self, emit: Emitter, body: Body, given: Sequence[SSAValue]
+    ) -> tuple[Index, SSAValue | None]:
+        """Element offset by the places of the first dimensions, and whether it is inside unless
+        that is certain."""
+        shape = shape_of(self.op.into)
+        at: Index = 0
+        inside: SSAValue | None = None
+        for place, extent, stride in zip(given, shape, row_major_strides(shape), strict=False):
+            known = body.indices.get(place)
+            if known is not None and known.within(extent):
+                at = emit.plus(at, emit.times(known.base, stride))
+                continue
+            body.materialize(emit, place)
+            index = body.values[place].value
+            limit = emit.constant(number_attribute(extent, IndexType()))
+            fits = compare(emit, index, limit, "ult")
+            message = f"index out of range: must be at least 0 and below {extent}"
+            emit.run(cf.AssertOp(fits, message))
+            inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
+            at = emit.plus(at, emit.times(index, stride))
+        return at, inside
+
+
+def _without_reads(ops: Sequence[Operation]) -> list[Operation]:
+    """Those that neither read a table nor follow from what is read there."""
+    kept: list[Operation] = []
+    left_out: set[SSAValue] = set()
+    for op in ops:
+        if isinstance(op, ReadOp) or any(value in left_out for value in op.operands):
+            left_out.update(op.results)
+        else:
+            kept.append(op)
+    return kept
+
+
+def _close(emit: Emitter, target: Emitter, condition: SSAValue) -> None:
+    """Put what stands in a block of its own behind its condition."""
+    target.run(scf.YieldOp())
+    emit.run(scf.IfOp(condition, [], [target.block]))
