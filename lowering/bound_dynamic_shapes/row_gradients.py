@@ -11,6 +11,7 @@ from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, aligned_at, common_sizes
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.bound_dynamic_shapes.writing import writable
 from lamina.lowering.tensor_types import element_of, normalized, rank_of
 
 _NONE = 0
@@ -64,14 +65,19 @@ def layer_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
 
 @bounds("embedding_dense_backward")
 def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Zeros of padding are added to the first row."""
+    """Padding is added to a row of its own, which is cut off."""
     values = op.args()
     gradient, indices = b.tensor(values["grad_output"]), b.tensor(values["indices"])
-    if values["scale_grad_by_freq"] or gradient.sizes[-1] is not None:
-        raise b.refuse("gradients of rows by how often they are read, or of unknown size")
+    if values["scale_grad_by_freq"]:
+        raise b.refuse("gradients of rows by how often they are read")
     raised = Bounded(b("unsqueeze.default", indices.value, -1), (*indices.sizes, None))
     gradient, raised = aligned([gradient, raised], b)
-    place = b("squeeze.dim", b.filled(raised, 0), -1)
-    ready = {"grad_output": b.filled(gradient, 0), "indices": place}
+    place = Bounded(b("squeeze.dim", raised.value, -1), raised.sizes[:-1])
+    rows = values["num_weights"]
+    ready = {
+        "grad_output": gradient.value,
+        "indices": writable(place, rows, None, b),
+        "num_weights": rows + 1,
+    }
     made = b(op.overload_name, **{**values, **ready})
-    return Bounded(made, (None,) * rank_of(made))
+    return Bounded(b.slice(made, 0, 0, rows), (None, gradient.sizes[-1]))

@@ -12,17 +12,20 @@ from lamina.lowering.bound_dynamic_shapes.indexing import aligned_indices, index
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.selecting import truth
 from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
 
 def _writable(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> SSAValue:
+    return writable(index, tensor.shape[dim], tensor.sizes[dim], b)
+
+
+def writable(index: Bounded, extent: int, count: Count, b: BoundBuilder) -> SSAValue:
     """Places in a dimension that has one more position: the last one takes what is padding.
 
-    Places outside the elements become a place that the check at run time refuses.
+    `count` of the `extent` others are elements. Places outside of these become a place that the
+    check at run time refuses.
     """
-    extent = tensor.shape[dim]
-    count = tensor.sizes[dim]
     end = b.constant(extent) if count is None else count
     value = b.converted(index.value, i64)
     value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, end), value)

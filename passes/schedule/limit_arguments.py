@@ -23,7 +23,14 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import FourierOp, GenericOp, ReshapeOp, ScanOp, SortOp
+from lamina.dialects.loop import (
+    FourierOp,
+    GenericOp,
+    ReshapeOp,
+    ScanOp,
+    ScatterOp,
+    SortOp,
+)
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.linear import Linear
@@ -31,6 +38,7 @@ from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import LIMITS
 from lamina.passes.fusion.demanded_elements import is_count
 from lamina.passes.fusion.element_limits import (
+    ALL_POINTS,
     EVERYTHING,
     Demand,
     Limit,
@@ -45,6 +53,7 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import rows_run_singly
 from lamina.passes.schedule.reads_behind import reads_behind
+from lamina.passes.schedule.scatter_rows import kept_digits
 from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
 
 _OF_CALLS = ("input", "output")
@@ -178,6 +187,8 @@ def _points(op: Operation, dims: Sequence[int], extents: Sequence[int]) -> Point
 def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points]) -> Demand:
     """The limits within which an op touches a value; one whose points are not known may touch all
     of it."""
+    if isinstance(op, ScatterOp):
+        return _scattered(op, value, points.get(op, ALL_POINTS))
     if op not in points:
         return EVERYTHING
     found: list[Touched] = []
@@ -199,3 +210,22 @@ def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points])
     if len(found) != sum(operand is value for operand in op.operands):
         return EVERYTHING
     return frozenset.intersection(*(touched.limits(points[op]) for touched in found))
+
+
+def _scattered(op: ScatterOp, value: SSAValue, points: Points) -> Demand:
+    """The limits within which a scatter touches a value: it copies and writes what is kept of its
+    result, and reads where its points run."""
+    found = [touched.limits(points) for read, touched in elements_read(op) if read is value]
+    shape = shape_of(op.into)
+    arguments = op.parent_block().args  # pyright: ignore[reportOptionalMemberAccess]
+    kept = frozenset(
+        Limit(stride, extent, Reach(arguments[digit.count]))
+        for stride, extent, digit in zip(
+            row_major_strides(shape), shape, kept_digits(op), strict=True
+        )
+        if digit is not None and digit.count is not None
+    )
+    found += [kept for memory in (op.into, *op.outs) if memory is value]
+    if len(found) != sum(operand is value for operand in op.operands):
+        return EVERYTHING
+    return frozenset.intersection(*found)

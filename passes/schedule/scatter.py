@@ -30,7 +30,7 @@ def schedule_scatter(
     if 0 in op.extents:
         return
     extents, domain = op.extents, LiveDomain.of(emit, op, memory)
-    rows = ScatterRows.of(op, memory, domain, tasks)
+    rows = ScatterRows.of(emit, op, memory, domain, tasks)
     dims = range(len(extents))
     leading = min(_leading(op), len(extents) - 1) if rows.lanes > 1 else _leading(op)
     if prod(extents[:leading]) >= LEAST_SCATTER_TASKS:

@@ -15,6 +15,8 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
 from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
+from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.body import Affine, Body, Lane, load
 from lamina.passes.schedule.combine import store
@@ -22,6 +24,7 @@ from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_domain import LiveDomain
+from lamina.passes.schedule.live_rows import ends_of
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import needed_for, varying_along
@@ -48,6 +51,16 @@ def rows_are_runs(op: ScatterOp) -> bool:
     return fits and not any(value in varying for value in others)
 
 
+def kept_digits(op: ScatterOp) -> list[Digit | None]:
+    """Along each axis of the result, the digit of a call's number behind which nothing is copied,
+    nor written."""
+    shape, copied = shape_of(op.into), copied_of(op)
+    digits = None if copied is None else copied.by_row(shape)
+    if digits is None:
+        return [None] * len(shape)
+    return [own[0] if len(own) == 1 and own[0].count is not None else None for own in digits]
+
+
 @dataclass(frozen=True)
 class ScatterRows:
     """Loops over the points of a scatter on memrefs."""
@@ -58,12 +71,19 @@ class ScatterRows:
     lanes: int
     unroll: int
     varying: frozenset[SSAValue]
+    kept: tuple[Index | None, ...]
+    """Along each axis of the result, where what is written ends, if that has to be asked."""
 
     @staticmethod
     def of(
-        op: ScatterOp, memory: Memory, domain: LiveDomain, tasks: UnstructuredTasks
+        emit: Emitter,
+        op: ScatterOp,
+        memory: Memory,
+        domain: LiveDomain,
+        tasks: UnstructuredTasks,
     ) -> ScatterRows:
-        """As the schedule asks for. Raises InputError for vectors where rows are no runs."""
+        """As the schedule asks for, where the kernel begins. Raises InputError for vectors where
+        rows are no runs."""
         lanes, unroll = tasks.lanes or 1, tasks.unroll or 1
         if lanes.bit_count() != 1:
             raise illegal(op, f"lanes = {lanes}: a power of 2")
@@ -72,7 +92,8 @@ class ScatterRows:
         if lanes > 1 and not domain.is_one(len(op.extents) - 1):
             lanes = unroll = 1
         varying = row_values(op) if op.extents else frozenset(op.block.args[-1:])
-        return ScatterRows(op, memory, domain, lanes, unroll, varying)
+        kept = _kept_ends(emit, op, memory)
+        return ScatterRows(op, memory, domain, lanes, unroll, varying, kept)
 
     def over(
         self,
@@ -90,6 +111,8 @@ class ScatterRows:
             return
         last = dims[-1]
         bounds = (cut or {}).get(last, (0, self.domain.end(last)))
+        if self.lanes > 1 and (kept := self.kept[-1]) is not None:
+            bounds = (bounds[0], emit.least(bounds[1], kept))
         self.domain.over_points(
             emit, dims[:-1], lambda e, at: self._row(e, [*position, *at], bounds), cut
         )
@@ -259,20 +282,43 @@ class ScatterRows:
         shape = shape_of(self.op.into)
         at: Index = 0
         inside: SSAValue | None = None
-        for place, extent, stride in zip(given, shape, row_major_strides(shape), strict=False):
+        axes = zip(given, shape, row_major_strides(shape), self.kept, strict=False)
+        for place, extent, stride, kept in axes:
             known = body.indices.get(place)
             if known is not None and known.within(extent):
                 at = emit.plus(at, emit.times(known.base, stride))
-                continue
-            body.materialize(emit, place)
-            index = body.values[place].value
-            limit = emit.constant(number_attribute(extent, IndexType()))
-            fits = compare(emit, index, limit, "ult")
-            message = f"index out of range: must be at least 0 and below {extent}"
-            emit.run(cf.AssertOp(fits, message))
+                if kept is None:
+                    continue
+                fits = compare(emit, emit.value(known.base), emit.value(kept), "ult")
+            else:
+                body.materialize(emit, place)
+                index = body.values[place].value
+                limit = emit.constant(number_attribute(extent, IndexType()))
+                fits = compare(emit, index, limit, "ult")
+                message = f"index out of range: must be at least 0 and below {extent}"
+                emit.run(cf.AssertOp(fits, message))
+                if kept is not None:
+                    fits = compare(emit, index, emit.value(kept), "ult")
+                at = emit.plus(at, emit.times(index, stride))
             inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
-            at = emit.plus(at, emit.times(index, stride))
         return at, inside
+
+
+def _kept_ends(emit: Emitter, op: ScatterOp, memory: Memory) -> tuple[Index | None, ...]:
+    """Where digits of the result end, but along a dimension of the domain that ends there too."""
+    live, rows = live_rows_of(op), rows_of(op)
+    digits = None if live is None else live.by_row([op.extents[d] for d in rows])
+    own = dict(zip(rows, digits or (), strict=False))
+    found: list[Index | None] = []
+    for place, digit in zip(op.places, kept_digits(op), strict=True):
+        dim = place.owner.dim.value.data if isinstance(place.owner, IndexOp) else None
+        if digit is None or (dim is not None and own.get(dim) == (digit,)):
+            found.append(None)
+            continue
+        assert digit.count is not None
+        flat = {digit.count: memory.flat[emit.entry.args[digit.count]]}
+        found.append(ends_of(emit, [digit], flat)[0].end)
+    return tuple(found)
 
 
 def _without_reads(ops: Sequence[Operation]) -> list[Operation]:
