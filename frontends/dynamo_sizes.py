@@ -78,7 +78,13 @@ class SizedDynamoCall:
             if size.node.expr in sized
         }
         self._versions = Versions(
-            names, self._exact, self._padded, self._padding, policy, self._elements
+            names,
+            self._exact,
+            self._padded,
+            self._padding,
+            policy,
+            self._elements,
+            [name for name in feature_sizes(graph) if name in names],
         )
         self._hints = {
             str(size.node.expr): int(guarding_hint_or_throw(size))
@@ -156,6 +162,26 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
     """For each symbol the first that is equal at the time."""
     first: dict[int, str] = {}
     return {text: first.setdefault(hint, text) for text, hint in hints.items()}
+
+
+def feature_sizes(graph: fx.GraphModule) -> list[str]:
+    """Symbols that are numbers of features, as they seem: never but the last dimension, of floats
+    in two, or of anything in three. Lengths stand in front of these, or are the last of integers
+    and masks in two dimensions; images have more."""
+    found: dict[str, bool] = {}
+    for value in (n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"):
+        if not isinstance(value, torch.Tensor):
+            continue
+        rank = value.dim()
+        fits = rank == 3 or (rank == 2 and value.dtype.is_floating_point)
+        for dim, size in enumerate(value.shape):
+            if not isinstance(size, torch.SymInt):
+                continue
+            expr: Any = size.node.expr
+            for symbol in expr.free_symbols:
+                before = found.get(str(symbol), True)
+                found[str(symbol)] = before and fits and dim == rank - 1 and expr.is_symbol
+    return [name for name, is_steady in found.items() if is_steady]
 
 
 def symbols_of(graph: fx.GraphModule) -> dict[tuple[int, int | None], torch.SymInt]:

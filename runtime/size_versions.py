@@ -157,7 +157,9 @@ class Versions:
     UnsupportedError for a program that cannot be padded, and `padding` says what of it can be.
     `policy` is one of `VERSION_POLICIES`, or `VARYING`: as "auto", but that no code is for the
     first sizes alone. Numbers that are no sizes of an argument may stand among the sizes of a set:
-    they have no name in `names`. `elements` counts those of arguments of given sizes.
+    they have no name in `names`. `elements` counts those of arguments of given sizes. `steady` are
+    sizes that rarely vary: with `VARYING`, versions are for the one number of each until another
+    comes.
     """
 
     def __init__(
@@ -168,6 +170,7 @@ class Versions:
         padding: Callable[[], Padding],
         policy: str,
         elements: Callable[[Mapping[str, int]], int],
+        steady: Collection[str] = (),
     ) -> None:
         self.names, self.policy = names, policy
         self._elements = elements
@@ -176,7 +179,9 @@ class Versions:
         self._ask_padding = padding
         self._chosen_padding: Padding | None = None
         self._found: dict[tuple[int, ...], Version] = {}
-        self._padded: dict[tuple[int, ...], Version] = {}
+        self._padded: dict[tuple[object, ...], Version] = {}
+        self._steady: dict[str, int | None] = dict.fromkeys(steady if policy == VARYING else ())
+        """The numbers of sizes that have had one so far; None before the first call."""
         self._lock = RLock()
 
     def known(self, sizes: tuple[int, ...]) -> Version | None:
@@ -228,16 +233,28 @@ class Versions:
         for version in self._padded.values():
             if version.has_room_for(named):
                 return version
+        self._steady = {n: sizes[n] for n, held in self._steady.items() if held in (None, sizes[n])}
+        steady = [name for name in self._steady if name not in exact]
         try:
-            bounds, from_ = self._bounds(sizes, padding)
-            key = tuple(bounds.values())
+            return self._made(sizes, padding, [*exact, *steady])
+        except UnsupportedError:
+            if not steady:
+                raise
+            self._steady.clear()  # the padding was tried without such numbers
+            return self._made(sizes, padding, exact)
+
+    def _made(self, sizes: Mapping[str, int], padding: Padding, numbers: Sequence[str]) -> Version:
+        """The version of which these sizes are numbers, and others padded, made if need be."""
+        try:
+            bounds, from_ = self._bounds(sizes, padding, numbers)
+            key = (tuple(bounds.values()), *numbers)
             if key in self._padded:
                 return self._padded[key]
-            made = self._make_padded(bounds, exact)
+            made = self._make_padded(bounds, numbers)
         except InputError as error:
             # The padding was tried with other numbers for what is exact, and other bounds.
             raise UnsupportedError("room for more", str(error).partition("\n")[0]) from None
-        version = Version(made, bounds, is_exact=False, numbers=exact, least=from_)
+        version = Version(made, bounds, is_exact=False, numbers=numbers, least=from_)
         self._padded[key] = self._add(version)
         self._forget()
         return version
@@ -258,12 +275,13 @@ class Versions:
         topic("sizes").info("each set of %s is compiled: %s", ", ".join(names), reason)
 
     def _bounds(
-        self, sizes: Mapping[str, int], padding: Padding
+        self, sizes: Mapping[str, int], padding: Padding, numbers: Collection[str]
     ) -> tuple[dict[str, int], dict[str, int]]:
         """Room for more than these sizes: for many more where only rows are more, and for few more
         of what takes much memory. Also from what sizes on calls get this room: for what is
         between, the same is chosen, since it follows from powers of four."""
         ways = {text: padding.ways.get(text, MASKED) for text in self.names}
+        ways |= dict.fromkeys(numbers, EXACT)
         most = ROOMY_ROW_ELEMENTS if ROWS in ways.values() else ROOMY_ELEMENTS
         bounds: dict[str, int] = {}
         least: dict[str, int] = {}
