@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
+from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.cache_shares import column_scratch_bytes
 from lamina.passes.cost.fusion_cost import body_cost
@@ -41,6 +42,7 @@ from lamina.passes.schedule.choose_sweeps import (
     transposed_dim,
     widest_bits,
 )
+from lamina.passes.schedule.jammed_rows import has_gaps
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 from lamina.passes.schedule.sweep_legality import only_reduces, verify_common_loop
@@ -98,7 +100,9 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     )
     around = SweepSurroundings(memory, target, whole, None if whole else tasks.tile)
     only_reduces = not any(stage.schedule.cache_read for stage in stages)  # else rows are copied
-    if tasks.jam is None and not is_popped and whole and only_reduces:
+    live = live_rows_of(stages[0].op)  # of such as lie apart, neighbours would all have to run
+    in_front = live is None or not has_gaps(live)
+    if tasks.jam is None and not is_popped and whole and only_reduces and in_front:
         tasks = tasks.completed_by(RowTasks(jam=_row_streams(sweeps, rows, target, outputs)))
     if (tasks.jam or 1) > 1:
         fits = (tasks.jam or 1) * STREAM_VECTORS < target.vector_registers
