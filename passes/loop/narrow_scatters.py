@@ -41,7 +41,7 @@ class NarrowScattersPass(ModulePass):
         for function in defined_functions(op):
             for inner in [x for x in function.walk() if isinstance(x, ScatterOp)]:
                 shape = _read_part(inner)
-                if shape is not None and shape != shape_of(inner.into):
+                if shape is not None and shape != list(shape_of(inner.into)):
                     _narrow(inner, shape)
 
 
@@ -152,7 +152,7 @@ def _mask(op: ScatterOp, shape: Sequence[int]) -> None:
         return made.results[0]
 
     for place, before, after in zip(places, shape_of(op.into), shape, strict=True):
-        if _is_below(op, place, after):
+        if before == after or _is_below(op, place, after):
             continue
         kept = _kept(place, before, after, add)
         mask = kept if mask is None else add(arith.AndIOp(mask, kept))

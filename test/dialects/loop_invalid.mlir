@@ -174,6 +174,44 @@ func.func @scatter_to_where_it_was(%t: tensor<10xi64>) -> tensor<10xi64> {
 
 // -----
 
+func.func @mask_of_what_is_there(%t: tensor<10xf32>) -> tensor<10xf32> {
+  %r = loop.scatter (d0) in [5] into(%t : tensor<10xf32>) {
+  ^bb0(%old: f32):
+    %i = loop.index 0 : index
+    %on = arith.cmpf oeq, %old, %old : f32
+    loop.yield %i, %old, %on : index, f32, i1
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK: loop.scatter: the mask depends on the element it finds, or on one at an index
+
+// -----
+
+func.func @mask_at_an_index(%t: tensor<10xf32>, %m: tensor<3xi1>) -> tensor<10xf32> {
+  %r = loop.scatter (d0) in [5] sources(%m : tensor<3xi1>) into(%t : tensor<10xf32>) {
+  ^bb0(%from: tensor<3xi1>, %old: f32):
+    %i = loop.index 0 : index
+    %on = loop.read %from[%i] : tensor<3xi1>
+    loop.yield %i, %old, %on : index, f32, i1
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK: loop.scatter: the mask depends on the element it finds, or on one at an index
+
+// -----
+
+func.func @mask_that_is_a_number(%t: tensor<10xf32>) -> tensor<10xf32> {
+  %r = loop.scatter (d0) in [5] into(%t : tensor<10xf32>) {
+  ^bb0(%old: f32):
+    %i = loop.index 0 : index
+    loop.yield %i, %old, %i : index, f32, index
+  }
+  func.return %r : tensor<10xf32>
+}
+// CHECK: loop.scatter: the body must yield (index, f32, i1), it yields (index, f32, index)
+
+// -----
+
 func.func @scatter_reads_outside(%t: tensor<10xf32>, %x: tensor<4xf32>) -> tensor<10xf32> {
   %r = loop.scatter (d0) in [5] reads(%x[d0] : tensor<4xf32>) into(%t : tensor<10xf32>) {
   ^bb0(%v: f32, %old: f32):

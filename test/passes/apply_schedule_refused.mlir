@@ -27,6 +27,19 @@ func.func private @scatter(%x: memref<5xf32>, %t: memref<10xf32>, %y: memref<10x
 
 // -----
 
+func.func private @scattered_columns(%i: memref<4xi64>, %x: memref<5x4xf32>, %t: memref<5x8xf32>, %y: memref<5x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<lanes = 4>]} {
+  // expected-error@below {{lanes = 4: its rows do not go to elements side by side}}
+  loop.scatter (d0, d1) in [5, 4] reads(%i[d1] : memref<4xi64>, %x[d0, d1] : memref<5x4xf32>) into(%t : memref<5x8xf32> -> %y : memref<5x8xf32>) {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = loop.index 0 : index
+    %column = arith.index_cast %p : i64 to index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return
+}
+
+// -----
+
 func.func private @numbers(%o: memref<65xi64>, %x: memref<500xi64>, %y: memref<64xi64>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<unroll = 2>]} {
   // expected-error@below {{unroll: loop.segment_reduce here may have parallel}}
   loop.segment_reduce (d0, d1) in [64, 500] offsets(%o : memref<65xi64>) reads(%x[d1] : memref<500xi64>) carries(0 : i64) outs(%y : memref<64xi64>) {

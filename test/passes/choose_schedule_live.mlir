@@ -33,3 +33,24 @@ func.func private @known(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %c:
   }
   func.return
 }
+
+// Rows that count are reduced four at a time where they are in front of all others, not where they lie apart: those
+// between would have to run.
+// CHOSEN-LABEL: @in_front
+// CHOSEN-SAME:    #loop.rows<{{.*}}jam = 4
+func.func private @in_front(%a: memref<65536x128xf32>, %n: memref<i64>, %c: memref<65536xf32>) attributes {lamina.kernel} {
+  loop.generic (m, k) in [65536, 128] reads(%a[m, k] : memref<65536x128xf32>) writes([m] max into %c : memref<65536xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 65536]>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return
+}
+// CHOSEN-LABEL: @apart
+// CHOSEN-NOT:     jam
+func.func private @apart(%a: memref<256x256x128xf32>, %n: memref<i64>, %m: memref<i64>, %c: memref<256x256xf32>) attributes {lamina.kernel} {
+  loop.generic (b, m, k) in [256, 256, 128] reads(%a[b, m, k] : memref<256x256x128xf32>) writes([b, m] max into %c : memref<256x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 256, arg2 of 256]>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return
+}

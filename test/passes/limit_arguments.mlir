@@ -130,3 +130,36 @@ func.func private @rows(%x: memref<128xf32>, %n: memref<i64>, %y: memref<128xf32
   }
   func.return
 }
+
+// -----
+
+// A scatter copies and writes what is copied of its result, and reads the updates that count. What it copies whole has no
+// end.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %t: memref<64x8xf32> {lamina.limits = [4 : i64, -1 : i64]}
+// CHECK-SAME:    %u: memref<64x8xf32>, %i: memref<128xi64> {lamina.limits = [5 : i64]}, %x: memref<128x8xf32> {lamina.limits = [5 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<64x8xf32> {lamina.kind = "output", lamina.limits = [4 : i64, -1 : i64]}
+// CHECK-SAME:    %z: memref<64x8xf32> {lamina.kind = "output"}
+func.func @main(%t: memref<64x8xf32>, %u: memref<64x8xf32>, %i: memref<128xi64>, %x: memref<128x8xf32>, %n: memref<i64> {lamina.kind = "input"}, %m: memref<i64> {lamina.kind = "input"}, %y: memref<64x8xf32> {lamina.kind = "output"}, %z: memref<64x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @kept(%t, %i, %x, %n, %m, %y) : (memref<64x8xf32>, memref<128xi64>, memref<128x8xf32>, memref<i64>, memref<i64>, memref<64x8xf32>) -> ()
+  func.call @whole(%u, %i, %x, %n, %m, %z) : (memref<64x8xf32>, memref<128xi64>, memref<128x8xf32>, memref<i64>, memref<i64>, memref<64x8xf32>) -> ()
+  func.return
+}
+func.func private @kept(%t: memref<64x8xf32>, %i: memref<128xi64>, %x: memref<128x8xf32>, %n: memref<i64>, %m: memref<i64>, %y: memref<64x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<parallel = false, lanes = 8>]} {
+  loop.scatter (d0, d1) in [128, 8] reads(%i[d0] : memref<128xi64>, %x[d0, d1] : memref<128x8xf32>) into(%t : memref<64x8xf32> -> %y : memref<64x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg4 of 128, 8], copied = [arg3 of 64, 8]>} {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return
+}
+func.func private @whole(%t: memref<64x8xf32>, %i: memref<128xi64>, %x: memref<128x8xf32>, %n: memref<i64>, %m: memref<i64>, %y: memref<64x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<parallel = false, lanes = 8>]} {
+  loop.scatter (d0, d1) in [128, 8] reads(%i[d0] : memref<128xi64>, %x[d0, d1] : memref<128x8xf32>) into(%t : memref<64x8xf32> -> %y : memref<64x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg4 of 128, 8]>} {
+  ^bb0(%p: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return
+}

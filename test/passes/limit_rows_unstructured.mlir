@@ -364,3 +364,42 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Updates that a mask leaves out do not run; a mask of something else leaves all of them.
+// CHECK-LABEL: @masked
+func.func @masked(%t: tensor<30x4xf32>, %x: tensor<64x4xf32>, %i: tensor<64xi64>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<30x4xf32>, tensor<30x4xf32>) {
+  %0 = func.call @put(%t, %i, %x, %n) : (tensor<30x4xf32>, tensor<64xi64>, tensor<64x4xf32>, tensor<i64>) -> tensor<30x4xf32>
+  %1 = func.call @put_some(%t, %i, %x, %n) : (tensor<30x4xf32>, tensor<64xi64>, tensor<64x4xf32>, tensor<i64>) -> tensor<30x4xf32>
+  func.return %0, %1 : tensor<30x4xf32>, tensor<30x4xf32>
+}
+// CHECK-LABEL: func.func private @put(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg4 of 64, 4]>
+func.func private @put(%t: tensor<30x4xf32>, %i: tensor<64xi64>, %x: tensor<64x4xf32>, %n: tensor<i64>) -> tensor<30x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (d0, d1) in [64, 4] reads(%i[d0] : tensor<64xi64>, %x[d0, d1] : tensor<64x4xf32>, %n[] : tensor<i64>) into(%t : tensor<30x4xf32>) {
+  ^bb0(%p: i64, %v: f32, %m: i64, %old: f32):
+    %d = loop.index 0 : index
+    %q = arith.index_cast %d : index to i64
+    %c = arith.cmpi slt, %q, %m : i64
+    %k = arith.constant 30 : i64
+    %s = arith.select %c, %p, %k : i64
+    %on = arith.cmpi ne, %s, %k : i64
+    %row = arith.index_cast %s : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v, %on : index, index, f32, i1
+  }
+  func.return %0 : tensor<30x4xf32>
+}
+// CHECK-LABEL: func.func private @put_some(
+// CHECK-NOT:     live
+func.func private @put_some(%t: tensor<30x4xf32>, %i: tensor<64xi64>, %x: tensor<64x4xf32>, %n: tensor<i64>) -> tensor<30x4xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (d0, d1) in [64, 4] reads(%i[d0] : tensor<64xi64>, %x[d0, d1] : tensor<64x4xf32>, %n[] : tensor<i64>) into(%t : tensor<30x4xf32>) {
+  ^bb0(%p: i64, %v: f32, %m: i64, %old: f32):
+    %on = arith.cmpi slt, %p, %m : i64
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v, %on : index, index, f32, i1
+  }
+  func.return %0 : tensor<30x4xf32>
+}

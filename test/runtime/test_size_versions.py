@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import pytest
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.sizes import Range, SizeName
 from lamina.lowering.choose_padding import Padding
-from lamina.runtime.size_versions import Versions
+from lamina.runtime.size_versions import VARYING, Versions
 
 
 def test_sizes_with_room_in_a_version_need_no_other() -> None:
@@ -52,3 +54,47 @@ def test_room_that_the_program_does_not_fit_is_not_made(policy: str) -> None:
     for sizes in ({"n": 3, "m": 7}, {"n": 4, "m": 5}, {"n": 9, "m": 5}):
         assert versions.find(sizes).is_exact
     assert versions.sizes.reason is not None and "a window of 5" in versions.sizes.reason
+
+
+def test_steady_sizes_are_numbers_until_another_comes() -> None:
+    """Of features one number is known, so that arguments are read as they are; of the second number
+    on a version takes all."""
+    names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "f")}
+    padding = Padding({"n": "rows", "f": "rows"}, largest=lambda sizes: 1)
+    made: list[list[str]] = []
+
+    def padded(sizes: object, numbers: Collection[str]) -> None:
+        made.append(list(numbers))
+
+    versions = Versions(names, dict, padded, lambda: padding, VARYING, lambda sizes: 1, ["f"])
+    first = versions.find({"n": 3, "f": 128})
+    assert dict(first.sizes) == {"n": 1024, "f": 128}
+    assert versions.find({"n": 700, "f": 128}) is first
+    second = versions.find({"n": 3, "f": 64})
+    assert dict(second.sizes) == {"n": 1024, "f": 1024}
+    assert versions.find({"n": 9, "f": 65}) is second
+    assert versions.find({"n": 9, "f": 128}) is first
+    assert made == [["f"], []]
+
+
+def test_steady_sizes_that_are_no_numbers_are_padded() -> None:
+    names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "f")}
+    padding = Padding({"n": "rows", "f": "rows"}, largest=lambda sizes: 1)
+
+    def padded(sizes: object, numbers: Collection[str]) -> None:
+        if numbers:
+            raise UnsupportedError("an op", "takes no number there")
+
+    versions = Versions(names, dict, padded, lambda: padding, VARYING, lambda sizes: 1, ["f"])
+    assert dict(versions.find({"n": 3, "f": 128}).sizes) == {"n": 1024, "f": 1024}
+
+
+@pytest.mark.parametrize("policy", ["padded", "auto"])
+def test_other_policies_have_no_steady_sizes(policy: str) -> None:
+    names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "f")}
+    padding = Padding({"n": "rows", "f": "rows"}, largest=lambda sizes: 1)
+    versions = Versions(
+        names, dict, lambda sizes, numbers: None, lambda: padding, policy, lambda sizes: 1, ["f"]
+    )
+    versions.find({"n": 4, "f": 128})
+    assert dict(versions.find({"n": 3, "f": 127}).sizes) == {"n": 1024, "f": 1024}
