@@ -41,7 +41,7 @@ PROGRAMS = {
     "updates": (
         "%1 = aten.index_add.default(%t, 0, %j, %w) : "
         "(tensor<20x6xf32>, tensor<?xi64>, tensor<?x6xf32>) -> tensor<20x6xf32>",
-        "live = [arg3 of 32, 6]",
+        "live = [arg4 of 32, 6]",
         "tensor<20x6xf32>",
     ),
 }
