@@ -350,3 +350,25 @@ def test_a_size_that_follows_from_two(dynamic: bool | None) -> None:
         for h, k in ((8, 3), (9, 4), (13, 2))
     ]
     check(program, calls, graphs=3, dynamic=dynamic)
+
+
+def test_features_are_one_number_until_another_comes() -> None:
+    """Updates of rows, of one width and then of others: two versions take all of them."""
+    before = lamina.compile_count()
+
+    def calls(count: int, updates: int, width: int) -> tuple[Any, ...]:
+        at = torch.randint(0, count, (updates,))
+        return torch.randn(count, width), at, torch.randn(updates, width)
+
+    sizes = [(5, 7, 16), (90, 200, 16), (3, 2, 16), (5, 7, 12), (4, 9, 33), (6, 7, 16)]
+    check(lambda x, i, s: x.index_add(0, i, s), [calls(*given) for given in sizes], graphs=1)
+    assert lamina.compile_count() == before + 2
+
+
+def test_lengths_are_no_features() -> None:
+    """Of tokens and masks the last dimension varies: one version takes all lengths."""
+    before = lamina.compile_count()
+    table = torch.randn(50, 8)
+    given = [(table, torch.randint(0, 50, shape)) for shape in ((2, 5), (3, 9), (2, 30))]
+    check(lambda table, tokens: table[tokens].cos(), given, graphs=1)
+    assert lamina.compile_count() == before + 1

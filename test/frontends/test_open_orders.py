@@ -108,6 +108,36 @@ CASES = {
         ({}, LENGTH, LENGTH),
         "loop.scatter",
     ),
+    "index_add along an inner dimension": Case(
+        lambda x, i, s: x.index_add(1, i, s),
+        lambda r, n: (torch.randn(r, 9, 5), _numbers(9, n), torch.randn(r, n, 5)),
+        (ROWS, LENGTH, BOTH),
+        "loop.scatter",
+    ),
+    "index_copy": Case(
+        lambda x, i, s: x.index_copy(0, i, s),
+        lambda r, n: (torch.randn(70, 20), torch.randperm(70)[:n], torch.randn(n, 20)),
+        ({}, LENGTH, LENGTH),
+        "loop.scatter",
+    ),
+    "index_fill": Case(
+        lambda x, i: x.index_fill(1, i, 2.0),
+        lambda r, n: (torch.randn(r, 12, 40), _numbers(12, n)),
+        (ROWS, LENGTH),
+        "loop.scatter",
+    ),
+    "index_add of turned updates": Case(
+        lambda x, i, s: x.index_add(0, i, s.T),
+        lambda r, n: (torch.randn(30, 33), _numbers(30, n), torch.randn(33, n)),
+        ({}, LENGTH, {1: "length"}),
+        "loop.scatter",
+    ),
+    "gradient of lookups": Case(
+        lambda g, i: torch.ops.aten.embedding_dense_backward(g, i, 40, 3, False),
+        lambda r, n: (torch.randn(r, n, 24), _numbers(40, r, n)),
+        (BOTH, BOTH),
+        "loop.scatter",
+    ),
     "scatter_add": Case(
         lambda x, i, s: x.scatter_add(1, i, s),
         lambda r, n: (torch.randn(r, 40), _numbers(40, r, n), torch.randn(r, n)),
