@@ -18,6 +18,8 @@ MOST_COPIES = 64
 """Nor for more copies of a body, or parts side by side: code grows with them."""
 MOST_FACTOR = 32
 """Nor for longer steps of a transform."""
+MOST_ROWS = 1 << 48
+"""More have no addresses."""
 COPYING = frozenset({"unroll", "jam", "rfactor", "vectorize", "lanes", "prefetch_tiles"})
 """Clauses that make copies."""
 
@@ -94,6 +96,7 @@ class ClauseKind:
 
 FLAG = ClauseKind("", _flag, lambda value: "" if value else " = false")
 NUMBER = ClauseKind(" = 4", _number, lambda value: f" = {value}")
+ROWS = ClauseKind(" = 4096", _number, lambda value: f" = {value}")
 ORDINAL = ClauseKind(" = 0", _ordinal, lambda value: f" = {value}")
 DIM = ClauseKind(" = d0", _one_dim, lambda value: f" = d{value}")
 BY = ClauseKind(" = d0 x 4", _by, lambda value: f" = d{value.dim} x {value.count}")
@@ -150,8 +153,10 @@ class Clauses(ABC):
             value, words = getattr(self, entry.name), entry.metadata["words"]
             where = f"#{self.attribute_name}: {entry.name}"
             count = value.count if isinstance(value, By) else value
-            counts = entry.metadata["kind"] in (NUMBER, BY) and value is not None
+            counts = entry.metadata["kind"] in (NUMBER, ROWS, BY) and value is not None
             most = MOST_COPIES if entry.name in COPYING else MOST
+            if entry.metadata["kind"] is ROWS:
+                most = MOST_ROWS
             if counts and not 1 <= count <= most:
                 raise VerifyException(f"{where} = {count} is not between 1 and {most}")
             if entry.metadata["kind"] is FACTORS and value is not None:

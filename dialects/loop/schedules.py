@@ -25,6 +25,7 @@ from lamina.dialects.loop.clauses import (
     MOST_COPIES,
     NUMBER,
     NUMBERS,
+    ROWS,
     WORD,
     By,
     Clauses,
@@ -125,6 +126,11 @@ class NestSchedule(Clauses):
     prefetch_tiles: int | None = clause(NUMBER, "With `transpose`: tiles ahead that are fetched.")
     nontemporal: tuple[int, ...] | None = clause(
         NUMBERS, "Results whose vectors are stored past the caches."
+    )
+    nontemporal_from: int | None = clause(
+        ROWS,
+        "Fewer rows that count than this (`live` of `#loop.nest`) leave `nontemporal` results in "
+        "the caches.",
     )
 
     def verify(self) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.clauses import BY, FLAG, NUMBER, NUMBERS, WORD, By, Clauses
+from lamina.dialects.loop.clauses import BY, FLAG, NUMBER, NUMBERS, ROWS, WORD, By, Clauses
 from lamina.dialects.loop.schedules import NestSchedule
 
 MOST_UNROLL = 16
@@ -54,7 +54,7 @@ def _has_loops(clauses: Clauses) -> bool:
 def _others(kind: object, words: tuple[str, ...], value: Any) -> Iterator[Any]:
     if kind is FLAG:
         yield not value
-    elif kind is NUMBER:
+    elif kind in (NUMBER, ROWS):
         yield from _near(value or 1)
     elif kind is BY:
         yield from (By(value.dim, count) for count in _near(value.count))

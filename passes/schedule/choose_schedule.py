@@ -7,8 +7,12 @@ what stands there. Each class of kernel has a file: `choose_rows`, `choose_produ
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
+from math import ceil, prod
+from types import MappingProxyType
 from typing import Any
 
 from xdsl.context import Context
@@ -20,6 +24,7 @@ from xdsl.passes import ModulePass
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.live_rows import LiveRowsAttr
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
@@ -50,6 +55,7 @@ from lamina.passes.schedule.choose_unstructured import choose_unstructured
 from lamina.passes.schedule.extended_choosers import choose_by_extensions, is_given
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.live_rows import joined_live_rows
 from lamina.passes.schedule.pair_copy import PAIR_ROW, PairCopy
 from lamina.passes.schedule.scratch_legality import verify_scratch
 from lamina.passes.schedule.stages import Stage
@@ -81,7 +87,7 @@ class ChooseSchedulePass(ModulePass):
         streamed = streamed_arguments(op, target)
         for function in kernels:
             choose_by_extensions(function, target, ctx)
-            past = streamed.get(function.sym_name.data, frozenset())
+            past = streamed.get(function.sym_name.data, {})
             choose_kernel(function, target, forks=forks, streamed=past)
 
 
@@ -90,13 +96,14 @@ def choose_kernel(
     target: Target,
     *,
     forks: bool = True,
-    streamed: frozenset[int] = frozenset(),
+    streamed: Mapping[int, Fraction] = MappingProxyType({}),
 ) -> None:
     """Write the schedule of one bufferized kernel function.
 
     Without `forks` it runs on the calling thread alone. The arguments whose numbers are in
-    `streamed` are written past the caches. Raises InputError for what a kernel's text says that no
-    kernel of the target, or of the scratch that there is, may have.
+    `streamed` are written past the caches if such a part of the rows counts. Raises InputError for
+    what a kernel's text says that no kernel of the target, or of the scratch that there is, may
+    have.
     """
     complete = partial(_complete, target=target, forks=forks, streamed=streamed)
     given = function.clone() if is_given(function) else None
@@ -106,12 +113,14 @@ def choose_kernel(
 
 
 def _complete(
-    function: func.FuncOp, *, target: Target, forks: bool, streamed: frozenset[int]
+    function: func.FuncOp, *, target: Target, forks: bool, streamed: Mapping[int, Fraction]
 ) -> None:
     parts = parts_of(function)
     if not parts:
         return
-    past = frozenset(function.body.block.args[n] for n in streamed)
+    past: dict[SSAValue, Fraction] = {
+        function.body.block.args[n]: part for n, part in streamed.items()
+    }
     chosen = [
         part.kind(_choose(part, given, target, forks=forks))
         for part, given in zip(parts, schedules_of(function, parts), strict=True)
@@ -145,10 +154,12 @@ def _choose_pairs(pairs: PairCopy, given: PairTasks, target: Target, *, forks: b
     return given.completed_by(PairTasks(parallel=parallel, tile=tile))
 
 
-def _choose_stores(stage: Stage, past: frozenset[SSAValue]) -> None:
-    results = tuple(n for n, out in enumerate(stage.op.outs) if out in past)
-    if results and stage.schedule.nontemporal is None:
-        decide(stage, nontemporal=results)
+def _choose_stores(stage: Stage, past: Mapping[SSAValue, Fraction]) -> None:
+    parts = {n: past[out] for n, out in enumerate(stage.op.outs) if out in past}
+    if parts and stage.schedule.nontemporal is None:
+        rows = ceil(max(parts.values()) * prod(stage.op.extents[d] for d in rows_of(stage.op)))
+        is_open = joined_live_rows(stage.op, rows_of(stage.op)) is not None
+        decide(stage, nontemporal=tuple(parts), nontemporal_from=rows if rows and is_open else None)
 
 
 def _verify_op_lanes(op: Unstructured, lanes: int, target: Target) -> None:

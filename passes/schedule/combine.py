@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from xdsl.dialects import arith, memref, scf, vector
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Block, SSAValue
@@ -36,6 +38,19 @@ def store(emit: Emitter, value: SSAValue, where: Elements, *, streamed: bool = F
             emit.run(memref.StoreOp.get(element, flat, [place]))
         else:
             _store_if(emit, _lane(emit, mask, lane), element, flat, place)
+
+
+def store_past_if(emit: Emitter, wanted: SSAValue, value: SSAValue, where: Elements) -> None:
+    """Write a vector, past the caches where `wanted` is true and that can be."""
+    if where.stride != 1 or where.mask is not None:
+        store(emit, value, where)
+        return
+    where = replace(where, at=emit.value(where.at))
+    past, through = Block(), Block()
+    for block, streamed in ((past, True), (through, False)):
+        store(emit.inside(block), value, where, streamed=streamed)
+        block.add_op(scf.YieldOp())
+    emit.run(scf.IfOp(wanted, [], [past], [through]))
 
 
 def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:

@@ -11,10 +11,11 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.live_rows import expand_live_ops
+from lamina.passes.schedule.live_rows import count_of, ends_of, expand_live_ops, joined_live_rows
 from lamina.passes.schedule.loop_ends import kernel_numbers
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.stages import is_temporary, schedule_of
@@ -29,7 +30,7 @@ class KernelBody:
     def __init__(self, function: func.FuncOp) -> None:
         self.function, block = function, function.body.block
         nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
-        self.memory = Memory(streamed=_streamed(nests))
+        self.memory = Memory()
         held = {op.operands[0]: op for op in block.ops if isinstance(op, ReshapeOp)}
         ops = list(block.ops)
         for op in ops:
@@ -43,10 +44,40 @@ class KernelBody:
             made = held.get(argument) or ReshapeOp(argument, _flat(kind))
             self.memory.flat[argument] = self.emit.add(made)
         self.memory.numbers = kernel_numbers(self.emit, function, nests, self.memory.flat)
+        self._note_streamed(nests)
         for nest in nests:
             if 0 in nest.extents:
                 fill_with_identity(self.emit, nest, self.memory)
         self._first = block.first_op
+
+    def _note_streamed(self, nests: Sequence[GenericOp]) -> None:
+        """Note the buffers that nests store past the caches, in these calls at least."""
+        for nest in nests:
+            schedule = schedule_of(nest)
+            if schedule.nontemporal is None and schedule.nontemporal_from is not None:
+                raise illegal(nest, "nontemporal_from: no result is nontemporal")
+            for number in schedule.nontemporal or ():
+                if is_temporary(nest.outs[number]):
+                    leave = [n for n, out in enumerate(nest.outs) if not is_temporary(out)]
+                    legal = f"those that leave it: {leave or 'none'}"
+                    raise illegal(
+                        nest, f"nontemporal: result {number} stays in the kernel; {legal}"
+                    )
+                self._stream(nest, number, schedule.nontemporal_from or 0)
+
+    def _stream(self, nest: GenericOp, number: int, fewest: int) -> None:
+        """Note that a result is stored past the caches if so many rows of its nest count."""
+        rows = rows_of(nest)
+        live = joined_live_rows(nest, rows)
+        if fewest > prod(nest.extents[d] for d in rows):
+            return
+        wanted = None
+        if live is not None and fewest > 1:
+            flat = {n: self.memory.flat[self.function.body.block.args[n]] for n in live.counts}
+            count = self.emit.value(count_of(self.emit, ends_of(self.emit, live.digits, flat)))
+            least = self.emit.value(fewest)
+            wanted = self.emit.add(arith.CmpiOp(count, least, "uge"))
+        self.memory.streamed[nest.outs[number]] = wanted
 
     def keep(self, op: Operation) -> None:
         """Put an op back; constants stand at the top."""
@@ -62,19 +93,6 @@ class KernelBody:
         for op in reversed(done):
             op.erase()
         expand_live_ops(self.function, self.memory.flat)
-
-
-def _streamed(nests: list[GenericOp]) -> frozenset[SSAValue]:
-    """The buffers that nests store past the caches."""
-    found: set[SSAValue] = set()
-    for nest in nests:
-        for number in schedule_of(nest).nontemporal or ():
-            if is_temporary(nest.outs[number]):
-                leave = [n for n, out in enumerate(nest.outs) if not is_temporary(out)]
-                legal = f"those that leave it: {leave or 'none'}"
-                raise illegal(nest, f"nontemporal: result {number} stays in the kernel; {legal}")
-            found.add(nest.outs[number])
-    return frozenset(found)
 
 
 def fill_with_identity(emit: Emitter, nest: GenericOp, memory: Memory) -> None:

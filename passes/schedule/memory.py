@@ -44,8 +44,8 @@ class Memory:
     """For scratch that spans part of an axis: what to add to the offset."""
     scalars: dict[SSAValue, SSAValue] = field(default_factory=dict)
     """Row results with a single element, while that row is being computed."""
-    streamed: frozenset[SSAValue] = frozenset()
-    """Buffers whose vectors are stored past the caches."""
+    streamed: dict[SSAValue, SSAValue | None] = field(default_factory=dict)
+    """Buffers whose vectors are stored past the caches, with the truth value on which they are."""
     dead: set[SSAValue] = field(default_factory=set)
     """Buffers that nobody reads from memory: their stores are left out."""
     numbers: KernelNumbers | None = None

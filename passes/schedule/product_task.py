@@ -211,7 +211,16 @@ class ProductTask:
         return False
 
 
-TILE_CLAUSES = ("vectorize", "unroll", "jam", "tail", "cache_read", "nontemporal", "terms")
+TILE_CLAUSES = (
+    "vectorize",
+    "unroll",
+    "jam",
+    "tail",
+    "cache_read",
+    "nontemporal",
+    "nontemporal_from",
+    "terms",
+)
 """Clauses of a product in register tiles."""
 
 

@@ -7,10 +7,11 @@ Past the caches neither happens; but who reads the result next reads it from mem
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
@@ -18,20 +19,48 @@ from lamina.dialects.loop.kernel_nests import part_of
 from lamina.passes.cost.sweep_limits import LEAST_SHARE
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.memory.plan_memory import byte_size
+from lamina.passes.schedule.live_rows import live_digits
 
 
-def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, frozenset[int]]:
-    """For each kernel, the numbers of the arguments to write past the caches in all its calls."""
-    written = {
-        function.sym_name.data: _only_written(function) for function in kernel_functions(module)
-    }
-    chosen: dict[str, frozenset[int]] = {}
+def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, dict[int, Fraction]]:
+    """For each kernel, the numbers of the arguments to write past the caches in all its calls.
+
+    Beside each stands which part of the rows that write it has to count for that.
+    """
+    kernels = {function.sym_name.data: function for function in kernel_functions(module)}
+    written = {name: _only_written(function) for name, function in kernels.items()}
+    shrinking = {name: _shrinking(function) for name, function in kernels.items()}
+    chosen: dict[str, dict[int, Fraction]] = {}
     for call in _calls(module):
         name = call.callee.root_reference.data
-        if name in written:
-            here = frozenset(n for n in written[name] if _pays(call, n, target))
-            chosen[name] = chosen.get(name, here) & here
+        if name not in kernels:
+            continue
+        parts = {n: _least_part(call, n, shrinking[name], target) for n in written[name]}
+        here = {n: part for n, part in parts.items() if part is not None}
+        before = chosen.get(name, here)
+        chosen[name] = {n: max(part, before[n]) for n, part in here.items() if n in before}
     return chosen
+
+
+def _shrinking(kernel: func.FuncOp) -> frozenset[int]:
+    """Arguments of which calls touch less if fewer rows count."""
+    found: set[int] = set()
+    for op in kernel.body.walk():
+        if not isinstance(op, GenericOp) or not (own := _open_rows(op)):
+            continue
+        maps = zip((*op.inputs, *op.outs), (*op.read_maps, *op.write_maps), strict=True)
+        found.update(
+            value.index
+            for value, index_map in maps
+            if isinstance(value, BlockArgument) and own & index_map.used_dims()
+        )
+    return frozenset(found)
+
+
+def _open_rows(nest: GenericOp) -> set[int]:
+    """The dimensions of rows that end at numbers of the call."""
+    digits = live_digits(nest)
+    return {dim for dim, own in digits.items() if any(digit.count is not None for digit in own)}
 
 
 def _calls(module: ModuleOp) -> Iterator[func.CallOp]:
@@ -59,22 +88,28 @@ def _only_written(kernel: func.FuncOp) -> frozenset[int]:
     )
 
 
-def _pays(call: func.CallOp, number: int, target: Target) -> bool:
-    """Whether the result would leave the caches anyway before anybody reads it.
+def _least_part(
+    call: func.CallOp, number: int, shrinking: frozenset[int], target: Target
+) -> Fraction | None:
+    """Which part of the rows makes a result leave the caches before anybody reads it.
 
     One that a later kernel reads must fill the last-level cache alone; otherwise all that the call
-    touches together must.
+    touches together must. None if all rows do not, 0 if none need count.
     """
-    value = call.arguments[number]
+    value, caches = before_reshapes(call.arguments[number]), target.l3_bytes
     size = _bytes(value)
-    if size * LEAST_SHARE < target.l3_bytes:
-        return False
-    if len(_users(before_reshapes(value))) > 1:
-        return size > target.l3_bytes
-    return (
-        sum(_bytes(v) for v in dict.fromkeys(map(before_reshapes, call.arguments)))
-        > target.l3_bytes
-    )
+    touched = [value]
+    if len(_users(value)) <= 1:
+        touched = list(dict.fromkeys(map(before_reshapes, call.arguments)))
+    whole = sum(map(_bytes, touched))
+    if size * LEAST_SHARE < caches or whole <= caches:
+        return None
+    fewer = {before_reshapes(call.arguments[n]) for n in shrinking}
+    by_rows = sum(_bytes(v) for v in touched if v in fewer)
+    if not by_rows:
+        return Fraction(0)
+    filled = Fraction(max(0, caches - (whole - by_rows)), by_rows)
+    return max(filled, Fraction(caches, LEAST_SHARE * size)) if value in fewer else filled
 
 
 def _bytes(value: SSAValue) -> int:

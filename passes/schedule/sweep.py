@@ -24,7 +24,7 @@ from lamina.passes.schedule.body import (
     load,
     position,
 )
-from lamina.passes.schedule.combine import combine, store
+from lamina.passes.schedule.combine import combine, store, store_past_if
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
@@ -348,14 +348,17 @@ class SweepEmitter:
         if self.lanes == 1 or at.dim is None:
             store(emit, lane.value, replace(where, lanes=1))
             return
-        past = self._past_caches and access.memory in self.memory.streamed
+        streamed = self._past_caches and access.memory in self.memory.streamed
         vector = at.body.vector(emit, value)
         if stores_pairs(stage.op, where):
             if number % 2:  # both parts are known
                 both = at.body.vector(emit, stage.op.yielded[number - 1]), vector
                 store_pairs(emit, both, replace(where, at=emit.minus(where.at, 1)))
             return
-        store(emit, vector, where, streamed=past)
+        if streamed and (wanted := self.memory.streamed[access.memory]) is not None:
+            store_past_if(emit, wanted, vector, where)
+        else:
+            store(emit, vector, where, streamed=streamed)
 
     # Reductions
 

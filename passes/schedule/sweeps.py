@@ -18,7 +18,7 @@ from lamina.passes.schedule.stages import Access, Stage, is_temporary
 FIRST_WINDOW = -4
 """Pseudo-dimension of scratch: where a window begins; those of others go on below it."""
 
-FOLLOWING = ("compute_with", "prefetch", "prefetch_bytes", "nontemporal")
+FOLLOWING = ("compute_with", "prefetch", "prefetch_bytes", "nontemporal", "nontemporal_from")
 """Clauses of a nest that shares the loops of another one, which has all others."""
 
 

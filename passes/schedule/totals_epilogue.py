@@ -13,7 +13,7 @@ from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.sweep import Step, SweepEmitter
 
-BESIDE = ("compute_with", "nontemporal")
+BESIDE = ("compute_with", "nontemporal", "nontemporal_from")
 """Clauses of a nest that is computed of totals; all else is said of the nest that adds them up."""
 
 

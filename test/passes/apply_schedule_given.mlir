@@ -262,6 +262,21 @@ func.func private @tiled_sum_over_rows(%x: memref<8x45xf32>, %y: memref<45xf32>)
 
 // -----
 
+func.func @main(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.entry} {
+  func.call @past_from(%x, %y) : (memref<8x45xf32>, memref<8x45xf32>) -> ()
+  func.return
+}
+func.func private @past_from(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{nontemporal_from: no result is nontemporal}}
+  loop.generic (i, j) in [8, 45] reads(%x[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<nontemporal_from = 4>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
 func.func private @kept_result_past_the_caches(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel>]} {
   %e = memref.alloc() : memref<8x45xf32>
   // expected-error@below {{nontemporal: result 0 stays in the kernel; those that leave it: none}}

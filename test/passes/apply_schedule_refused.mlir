@@ -86,7 +86,7 @@ func.func private @shared(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes
   ^bb0(%v: f32):
     loop.yield %v : f32
   }
-  // expected-error@below {{vectorize, unroll: a nest that shares loops may have compute_with, prefetch, prefetch_bytes, nontemporal}}
+  // expected-error@below {{vectorize, unroll: a nest that shares loops may have compute_with, prefetch, prefetch_bytes, nontemporal, nontemporal_from}}
   loop.generic (i, j) in [8, 45] reads(%t[i, j] : memref<8x45xf32>) writes([i, j] store into %y : memref<8x45xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<compute_with, vectorize = d1 x 4, unroll = 2>} {
   ^bb0(%v: f32):
     %r = arith.negf %v : f32

@@ -111,3 +111,45 @@ func.func private @whole(%x: memref<16384x256xf32>, %y: memref<16384x256xf32>) a
 // CHECK-LABEL: @whole
 // CHECK-NOT:     vector.maskedstore
 // CHECK:         vector.store {{.*}} {nontemporal = true}
+
+// -----
+
+// Rows end at a number of the call. Of 32 KB each, read and written, 512 of 4,096 fill the last-level cache of 32 MB and
+// their own number of bytes must be a part of it.
+func.func @main(%x: memref<4096x4096xf32>, %n: memref<i64>, %y: memref<4096x4096xf32>) attributes {lamina.entry} {
+  func.call @open(%x, %n, %y) : (memref<4096x4096xf32>, memref<i64>, memref<4096x4096xf32>) -> ()
+  func.return
+}
+func.func private @open(%x: memref<4096x4096xf32>, %n: memref<i64>, %y: memref<4096x4096xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [4096, 4096] reads(%x[i, j] : memref<4096x4096xf32>) writes([i, j] store into %y : memref<4096x4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 4096]>} {
+  ^bb0(%v: f32):
+    %u = arith.addf %v, %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @open
+// CHECK:         %[[FROM:.*]] = arith.constant 512 : index
+// CHECK:         %[[PAST:.*]] = arith.cmpi uge, %{{.*}}, %[[FROM]] : index
+// CHECK:         scf.if %[[PAST]] {
+// CHECK-NEXT:      vector.store {{.*}} {nontemporal = true}
+// CHECK-NEXT:    } else {
+// CHECK-NEXT:      vector.store %{{.*}} : memref
+// CHECK-NEXT:    }
+
+// -----
+
+// All rows count: nothing is asked in the call.
+func.func @main(%x: memref<4096x4096xf32>, %y: memref<4096x4096xf32>) attributes {lamina.entry} {
+  func.call @known(%x, %y) : (memref<4096x4096xf32>, memref<4096x4096xf32>) -> ()
+  func.return
+}
+func.func private @known(%x: memref<4096x4096xf32>, %y: memref<4096x4096xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [4096, 4096] reads(%x[i, j] : memref<4096x4096xf32>) writes([i, j] store into %y : memref<4096x4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<nontemporal = [0], nontemporal_from = 4097>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @known
+// CHECK-NOT:     nontemporal = true

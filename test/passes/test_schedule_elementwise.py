@@ -1,6 +1,7 @@
 """Pointwise nests through the whole loop pipeline, run natively and compared with NumPy."""
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -310,7 +311,7 @@ def test_rows_stored_past_the_caches(
     )
     array = sample((rows, length - 3), element)
     monkeypatch.setattr(
-        choose_schedule, "streamed_arguments", lambda *_: {"kernel_0": frozenset({1})}
+        choose_schedule, "streamed_arguments", lambda *_: {"kernel_0": {1: Fraction(0)}}
     )
     monkeypatch.setattr(peel, "LEAST_RUN", 0)
     compiled = lamina.compile(build.text(*padded), target=target, cache=False)

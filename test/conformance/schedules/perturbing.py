@@ -20,6 +20,7 @@ from lamina.dialects.loop.clauses import (
     FLAG,
     NUMBER,
     NUMBERS,
+    ROWS,
     WORD,
     Clauses,
     ClausesAttr,
@@ -132,7 +133,7 @@ def _forms(name: str, metadata: Any, extents: tuple[int, ...]) -> Iterator[str]:
     kind, rank = metadata["kind"], len(extents)
     if kind is FLAG:
         yield from ("", " = false")
-    elif kind is NUMBER:
+    elif kind in (NUMBER, ROWS):
         yield from (f" = {count}" for count in (LANES if name == "lanes" else COUNTS))
     elif kind is DIM:
         yield from (f" = d{dim}" for dim in range(rank + 1))
