@@ -11,6 +11,7 @@ clause; docs/schedules.md is made from them.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from itertools import pairwise
 
 from xdsl.ir import Attribute
 from xdsl.irdl import irdl_attr_definition
@@ -72,10 +73,11 @@ class NestSchedule(Clauses):
         "Unroll-and-jam: positions of another kept dimension (of a product: its rows) whose totals "
         "are computed side by side.",
     )
-    tail: int | None = clause(
-        NUMBER,
-        "Of a product: rows of the tiles that compute what those of `jam` leave over; without it "
-        "the last tile is moved up, and computes some rows twice.",
+    tail: tuple[int, ...] | None = clause(
+        NUMBERS,
+        "Of a product: rows of the tiles that compute what those of `jam` leave over, and of those "
+        "that compute what these do. Without it, and where the last have more than a row, the last "
+        "tile is moved up, and computes some rows twice.",
     )
     tile: By | None = clause(
         BY,
@@ -141,6 +143,12 @@ class NestSchedule(Clauses):
             raise VerifyException(
                 f"#{self.attribute_name}: unroll and jam make {copies} copies; {4 * MOST_COPIES} "
                 "are the most"
+            )
+        heights = () if self.tail is None else (*self.tail, 0)
+        if len(heights) == 1 or any(after >= before for before, after in pairwise(heights)):
+            raise VerifyException(
+                f"#{self.attribute_name}: tail = {list(self.tail or ())}: rows of tiles, fewer in "
+                "each than in that in front of it"
             )
         if self.vectorize is not None and self.vectorize.count.bit_count() != 1:
             raise VerifyException(

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import TensorType
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, is_copy, map_of, shape_of, substitute
@@ -24,6 +25,8 @@ from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest
 from lamina.passes.loop.split_dim import is_divisible, split_dim, split_positions
 
+STEPS = 8
+"""Pointwise nests behind a product that are looked through."""
 Reach = Callable[[GenericOp, int, Forms, Sequence[int]], Forms]
 """Of a nest, the number of a read, its indices and the extents of the domain they are over: the
 indices into the tensor that the read reaches through rearrangements."""
@@ -65,9 +68,37 @@ def expand_for_read(op: GenericOp, reach: Reach) -> GenericOp | None:
             found = _splits(op, number, axis, view)
             if found is None or (shape is not None and found[0] not in shape.batch):
                 continue
+            if shape is None and _walks_product(op, found[0], number, STEPS):
+                continue
             if shape is None or _is_shared(op, *found, reach):
                 return _with_parts(op, *found)
     return None
+
+
+def _walks_product(op: GenericOp, dim: int, but: int | None, steps: int) -> bool:
+    """Whether a read other than `but` takes a product's rows or columns along a dimension.
+
+    They stay whole there, and pointwise nests between the two would have to be split as well.
+    """
+    for number, (value, index_map) in enumerate(zip(op.inputs, op.read_maps, strict=True)):
+        producer, forms = value.owner, forms_of(index_map, op.extents)
+        if number == but or not isinstance(producer, GenericOp) or forms is None:
+            continue
+        results: list[SSAValue] = [*producer.res]
+        written = forms_of(producer.write_maps[results.index(value)], producer.extents)
+        axes = [n for n, form in enumerate(forms) if form.coefficient(dim)]
+        if written is None or len(axes) != 1 or forms[axes[0]] != Linear.dim(dim):
+            continue
+        own = [d for d, _ in written[axes[0]].terms]
+        if written[axes[0]] != Linear.dim(own[0] if own else -1):
+            continue
+        shape = Contraction.of(producer)
+        if shape is not None:
+            if own[0] not in shape.batch:
+                return True
+        elif steps and producer.is_pointwise and _walks_product(producer, own[0], None, steps - 1):
+            return True
+    return False
 
 
 def without_repeats(op: GenericOp) -> GenericOp | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isqrt, prod
 
 from lamina.codegen.target import Target
@@ -57,6 +57,7 @@ from lamina.passes.schedule.choose_tiles import (
     follows_in_registers,
     register_height,
 )
+from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
@@ -117,7 +118,7 @@ def choose_products(
         loop_over_columns(stages, columns)
         extents = extents[columns:]
     if panel_mode:
-        others = prod(extents) * blocks.count
+        others = _fewest_tasks(stages[0], extents, blocks)
         far = prod(extents) > 1 and _reads_far_panels(products, target)
         splits = _column_tasks(products, others, target, far=far)
         order = "columns" if far or _shares_columns(stages, products) else None
@@ -242,6 +243,17 @@ def _has_tasks(products: Products, others: int) -> bool:
     """
     stage, shape = next(iter(products.items()))
     return others * _panels(stage, shape) >= TASKS
+
+
+def _fewest_tasks(stage: Stage, extents: Sequence[int], blocks: Blocks) -> int:
+    """Blocks of rows, of which a call whose sizes are small may have one."""
+    digits = live_digits(stage.op)
+    known = (
+        extent
+        for dim, extent in zip(stage.rows, extents, strict=False)
+        if all(digit.count is None for digit in digits.get(dim, ()))
+    )
+    return prod(known) * (1 if blocks.live else blocks.count)
 
 
 def _column_tasks(products: Products, others: int, target: Target, *, far: bool) -> int | None:

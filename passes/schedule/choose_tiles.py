@@ -15,6 +15,7 @@ from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.loop_estimate import FLOAT_LATENCY
 from lamina.passes.cost.product_limits import (
     BROADCAST_COLUMNS,
+    LIVE_ROWS,
     MIN_PANELS,
     ROW_PADDING_BYTES,
     TAIL_ROWS,
@@ -89,6 +90,8 @@ def choose_register_tile(product: PackedProduct, memory: Memory, target: Target)
     lanes = min(product.panel, target.lanes(bits))
     vectors = product.panel // lanes
     height = min(tile_height(lanes, vectors, product.most, target), product.fewest)
+    if product.is_live:
+        height = min(height, LIVE_ROWS)
     decide(stage, vectorize=By(product.column, lanes), unroll=vectors)
     if row is not None:
         decide(stage, jam=By(row, height))
@@ -100,8 +103,8 @@ def choose_register_tile(product: PackedProduct, memory: Memory, target: Target)
 def decide_tail(product: PackedProduct) -> None:
     """Smaller tiles for what tiles leave over of rows whose number comes with the call."""
     jam = product.stage.schedule.jam
-    if product.is_live and jam is not None and jam.count > TAIL_ROWS:
-        decide(product.stage, tail=TAIL_ROWS)
+    if product.is_live and jam is not None and jam.count > 1:
+        decide(product.stage, tail=tuple(rows for rows in TAIL_ROWS if rows < jam.count))
 
 
 def choose_dots(product: PackedProduct, target: Target) -> None:

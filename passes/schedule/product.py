@@ -97,7 +97,8 @@ class ProductEmitter:
         self.terms = None if part is None else part.ends
         self.outside = part is not None and part.outside
         self.copy: RowCopy | None = None
-        self.tail = stage.schedule.tail or tile.rows
+        self.heights = (tile.rows, *(stage.schedule.tail or ()))
+        """Rows of tiles: each computes what is left over of those in front of it."""
         self.sums: SSAValue | None = None
         """Where sums wait for the next block of terms."""
         self.first: Index = 0
@@ -138,7 +139,7 @@ class ProductEmitter:
     def _sums_size(self) -> int:
         """Elements of the sums of a panel that wait."""
         whole = -(-self.product.most // self.tile.rows) * self.tile.rows
-        return (whole + (self.tail if self.tail < self.tile.rows else 0)) * self.tile.panel
+        return (whole + sum(self.heights[-1:] if len(self.heights) > 1 else ())) * self.tile.panel
 
     def begin(self, emit: Emitter, env: Env, panels: tuple[Index, Index]) -> None:
         """What comes in front of a range of panels."""
@@ -156,9 +157,9 @@ class ProductEmitter:
     ) -> None:
         """All tiles of one panel for rows `[low, high)`, as many as a tile has at least.
 
-        The last tile is moved up to end at the block's end: its overlap is computed twice. With
-        `tail`, what whole tiles leave over is computed in smaller ones. A panel that is `masked` is
-        not full, and takes no more vectors than have columns, unless it is of a sum in blocks.
+        With `tail`, what whole tiles leave over is computed in smaller ones. The last tile is moved
+        up to end at the block's end: its overlap is computed twice. A panel that is `masked` is not
+        full, and takes no more vectors than have columns, unless it is of a sum in blocks.
         """
         row_dim, waits = self.product.row, self.sums is not None
         emitter = copied(self)
@@ -173,7 +174,7 @@ class ProductEmitter:
 
         def tiles(first: Index, last: Index, height: int) -> None:
             def tile(inner: Emitter, number: Index) -> None:
-                begin = inner.least(number, inner.minus(high, height))
+                begin = number if height == 1 else inner.least(number, inner.minus(high, height))
                 position = {**env, LOCAL_ROW: inner.minus(begin, low), TERM_START: terms.low}
                 if row_dim is not None:
                     position[row_dim] = begin
@@ -196,14 +197,13 @@ class ProductEmitter:
 
             emit.each(first, last, height, tile)
 
-        height = self.tile.rows
-        if self.tail == height:
-            tiles(low, high, height)
-            return
-        count = emit.quotient(emit.minus(high, low), height)
-        whole = emit.plus(low, emit.times(count, height))
-        tiles(low, whole, height)
-        tiles(whole, high, self.tail)
+        *whole, last = self.heights
+        begin = low
+        for height in whole:
+            end = whole_steps(emit, begin, high, height)
+            tiles(begin, end, height)
+            begin = end
+        tiles(begin, high, last)
 
     def _waiting(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
         """So many vectors of sums of the blocks before."""

@@ -125,7 +125,11 @@ def tile_rows(products: Products, blocks: Blocks) -> int:
     if tiled or any(jam is None for jam in jams):
         return blocks.fewest
     tails = [stage.schedule.tail for stage in products]
-    return max(tail or jam.count for tail, jam in zip(tails, jams, strict=True) if jam is not None)
+    return max(
+        tail[-1] if tail else jam.count
+        for tail, jam in zip(tails, jams, strict=True)
+        if jam is not None
+    )
 
 
 def _ends(emit: Emitter, stage: Stage, outer: int, memory: Memory) -> list[list[End]]:

@@ -242,8 +242,9 @@ def tile_of(product: PackedProduct) -> Tile:
             stage.op, f"vectorize, unroll: {schedule.unroll} x {lanes} is no panel of {panel}"
         )
     height = 1 if schedule.jam is None else schedule.jam.count
-    if schedule.tail is not None and schedule.tail > height:
-        raise illegal(stage.op, f"tail = {schedule.tail}: at most {height}, the rows of a tile")
+    if schedule.tail is not None and schedule.tail[0] > height:
+        legal = f"at most {height}, the rows of a tile"
+        raise illegal(stage.op, f"tail = {list(schedule.tail)}: {legal}")
     if schedule.jam is None:
         return Tile(1, vectors, lanes)
     if schedule.jam.dim != row or height > fewest:

@@ -6,7 +6,7 @@
 // CHOSEN-LABEL: @project
 // CHOSEN-SAME:    #loop.products<parallel, block = 64, num_threads = 16
 // What whole tiles leave over of them is computed in smaller tiles.
-// CHOSEN:         jam = d0 x 13, tail = 4
+// CHOSEN:         jam = d0 x 8, tail = [4, 3, 2, 1]
 // CHECK-LABEL: @project
 // CHECK:         %[[N:[0-9]+]] = arith.minsi
 // CHECK:         %[[BLOCKS:[0-9]+]] = arith.select

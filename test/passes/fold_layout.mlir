@@ -295,3 +295,58 @@ func.func @main(%a: tensor<16x0x9xf32>) -> tensor<0x18xf32> {
   func.return %r : tensor<0x18xf32>
 }
 // CHECK:      loop.generic (d0, d1, d2) in [0, 18, 32] reads(%{{.*}} : tensor<32x0x18xf32>) writes([d0, d1] max : tensor<0x18xf32>)
+
+// -----
+
+// What is added to a product stays over its rows, though the other operand was made over two dimensions of them.
+func.func @residual(%x: tensor<2x4x6xf32>, %a: tensor<8x3xf32>, %b: tensor<3x6xf32>) -> tensor<2x4x6xf32> {
+  %e = loop.generic (i, j, k) in [2, 4, 6] reads(%x[i, j, k] : tensor<2x4x6xf32>) writes([i, j, k] store : tensor<2x4x6xf32>) {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  %p = loop.generic (m, n, k) in [8, 6, 3] reads(%a[m, k] : tensor<8x3xf32>, %b[k, n] : tensor<3x6xf32>) writes([m, n] add : tensor<8x6xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %u = arith.mulf %v, %w : f32
+    loop.yield %u : f32
+  }
+  %n = loop.generic (m, n) in [8, 6] reads(%p[m, n] : tensor<8x6xf32>) writes([m, n] store : tensor<8x6xf32>) {
+  ^bb0(%v: f32):
+    %u = math.tanh %v : f32
+    loop.yield %u : f32
+  }
+  %q = loop.reshape %n : tensor<8x6xf32> -> tensor<2x4x6xf32>
+  %r = loop.generic (i, j, k) in [2, 4, 6] reads(%e[i, j, k] : tensor<2x4x6xf32>, %q[i, j, k] : tensor<2x4x6xf32>) writes([i, j, k] store : tensor<2x4x6xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %u = arith.addf %v, %w : f32
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<2x4x6xf32>
+}
+// CHECK-LABEL: @residual
+// CHECK-NEXT:    [[E:%\S+]] = loop.generic (d0, d1, d2) in [2, 4, 6]
+// CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2) in [8, 6, 3]
+// CHECK:         [[N:%\S+]] = loop.generic (d0, d1) in [8, 6] reads([[P]][d0, d1]
+// CHECK:         [[V:%\S+]] = loop.reshape [[E]] : tensor<2x4x6xf32> -> tensor<8x6xf32>
+// CHECK:         loop.generic (d0, d1) in [8, 6] reads([[V]][d0, d1] : tensor<8x6xf32>, [[N]][d0, d1] : tensor<8x6xf32>)
+
+// -----
+
+// Without a product it is split as the other operand is.
+func.func @split_as_made(%x: tensor<2x4x6xf32>, %a: tensor<8x6xf32>) -> tensor<8x6xf32> {
+  %e = loop.generic (i, j, k) in [2, 4, 6] reads(%x[i, j, k] : tensor<2x4x6xf32>) writes([i, j, k] store : tensor<2x4x6xf32>) {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  %q = loop.reshape %e : tensor<2x4x6xf32> -> tensor<8x6xf32>
+  %r = loop.generic (m, n) in [8, 6] reads(%q[m, n] : tensor<8x6xf32>, %a[m, n] : tensor<8x6xf32>) writes([m, n] store : tensor<8x6xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %u = arith.addf %v, %w : f32
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<8x6xf32>
+}
+// CHECK-LABEL: @split_as_made
+// CHECK:         [[E:%\S+]] = loop.generic (d0, d1, d2) in [2, 4, 6]
+// CHECK:         loop.generic (d0, d1, d2) in [2, 4, 6] reads([[E]][d0, d1, d2]

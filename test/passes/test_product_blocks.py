@@ -101,9 +101,9 @@ def test_long_sums_are_taken_in_blocks(shape: Shape, clause: str, element: str) 
     np.testing.assert_array_equal(made(a, b), a @ b)
 
 
-@pytest.mark.parametrize("tail", [1, 4, 5])
+@pytest.mark.parametrize("tail", [[1], [4], [5], [4, 2], [4, 3, 2, 1]], ids=str)
 @pytest.mark.parametrize(("rows", "terms"), [(13, 900), (27, 900), (27, 100), (64, 64)])
-def test_rows_that_tiles_leave_over(rows: int, terms: int, tail: int) -> None:
+def test_rows_that_tiles_leave_over(rows: int, terms: int, tail: list[int]) -> None:
     m, k, n = 1040, 900, 64
     text = program(m, k, n, "f32", bias=True)
     name, _, schedule = blocked(text, m, terms, rows, 1, False, "host").partition("=")
@@ -114,12 +114,22 @@ def test_rows_that_tiles_leave_over(rows: int, terms: int, tail: int) -> None:
     np.testing.assert_array_equal(made(a, b, d), np.maximum(a @ b, d))
 
 
-@pytest.mark.parametrize("clause", ["tail = 6", "tail = 64"])
-def test_a_tail_is_no_higher_than_tiles(clause: str) -> None:
+@pytest.mark.parametrize(
+    ("tail", "message"),
+    [
+        ("[6]", r"tail = \[6\]: at most 5, the rows of a tile"),
+        ("[64, 1]", r"tail = \[64, 1\]: at most 5, the rows of a tile"),
+        ("[4, 4]", r"tail names one twice"),
+        ("[2, 3]", r"tail = \[2, 3\]: rows of tiles, fewer in each than in that in front of it"),
+        ("[2, 0]", r"tail = \[2, 0\]: rows of tiles"),
+        ("[]", r"tail = \[\]: rows of tiles"),
+    ],
+)
+def test_a_tail_has_fewer_rows_than_tiles(tail: str, message: str) -> None:
     text = program(1040, 900, 64, "f32", bias=False)
     name, _, schedule = blocked(text, 1040, 900, 64, 1, False, "x86-64-v4").partition("=")
-    wrong = schedule.replace(", terms", f", {clause}, terms")
-    with pytest.raises(InputError, match=f"{clause}: at most 5, the rows of a tile"):
+    wrong = schedule.replace(", terms", f", tail = {tail}, terms")
+    with pytest.raises(InputError, match=message):
         lamina.compile(text, target="x86-64-v4", schedules={name: wrong}, cache=False)
 
 
