@@ -52,6 +52,7 @@ from lamina.passes.fusion.unstructured_demand import elements_read, elements_wri
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import rows_run_singly
+from lamina.passes.schedule.product_rows import product_rows_run_singly
 from lamina.passes.schedule.reads_behind import reads_behind
 from lamina.passes.schedule.scatter_rows import kept_digits
 from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
@@ -144,7 +145,8 @@ def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
         if part.op is not None and runs_live_rows_only(part.op):
             points[part.op] = _points(part.op, rows_of(part.op), part.op.row_extents)
-        for nest, dims in rows_run_singly(part, tasks).items():
+        singly = rows_run_singly(part, tasks) or product_rows_run_singly(part, tasks)
+        for nest, dims in singly.items():
             points[nest] = _points(nest, dims, nest.extents)
     found: dict[int, Demand] = {}
     for argument in kernel.body.block.args:

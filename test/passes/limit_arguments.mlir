@@ -163,3 +163,33 @@ func.func private @whole(%t: memref<64x8xf32>, %i: memref<128xi64>, %x: memref<1
   }
   func.return
 }
+
+// -----
+
+// Blocks of rows of a product end where these do if their last tiles have one row; a tile of more is moved up.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<128x8xf32> {lamina.limits = [3 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n:
+// CHECK-SAME:    %u: memref<128x32xf32> {lamina.kind = "output", lamina.limits = [3 : i64, -1 : i64]}
+// CHECK-SAME:    %v: memref<128x32xf32> {lamina.kind = "output"})
+func.func @main(%x: memref<128x8xf32>, %y: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: memref<i64> {lamina.kind = "input"}, %u: memref<128x32xf32> {lamina.kind = "output"}, %v: memref<128x32xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @single(%x, %w, %n, %u) : (memref<128x8xf32>, memref<1x8x32xf32>, memref<i64>, memref<128x32xf32>) -> ()
+  func.call @several(%y, %w, %n, %v) : (memref<128x8xf32>, memref<1x8x32xf32>, memref<i64>, memref<128x32xf32>) -> ()
+  func.return
+}
+func.func private @single(%x: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: memref<i64>, %u: memref<128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, block = 32, num_threads = 2>]} {
+  loop.generic (m, n, k) in [128, 32, 8] reads(%x[m, k] : memref<128x8xf32>, %w[n floordiv 32, k, n mod 32] : memref<1x8x32xf32>) writes([m, n] add into %u : memref<128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 128]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 8, tail = [4, 1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+func.func private @several(%y: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: memref<i64>, %v: memref<128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, block = 32, num_threads = 2>]} {
+  loop.generic (m, n, k) in [128, 32, 8] reads(%y[m, k] : memref<128x8xf32>, %w[n floordiv 32, k, n mod 32] : memref<1x8x32xf32>) writes([m, n] add into %v : memref<128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 128]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 8, tail = [4]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}

@@ -176,9 +176,33 @@ def _updated(x: torch.Tensor) -> Any:
     return y.index_add(0, at, y), y.index_copy(0, at, -y), y.index_fill(0, at, 2.0), table
 
 
-BATCHED = (*map(Function, (_rows, _tiles, _windows, _looked_up, _columns, _in_order, _updated)),)
+def _weight(*shape: int) -> torch.Tensor:
+    return torch.arange(float(torch.Size(shape).numel())).view(shape).sin()
+
+
+def _products(x: torch.Tensor) -> Any:
+    y = x.flatten(1)
+    wide = nn.functional.gelu(y @ _weight(408, 70) + 1)
+    normed = nn.functional.layer_norm(wide @ _weight(70, 408) + y, (408,))
+    return wide, normed, (y @ _weight(408, 33)).softmax(1), y @ _weight(408, 1)
+
+
+def _batches_of_products(x: torch.Tensor) -> Any:
+    across = x.transpose(1, 2) @ _weight(24, 9)
+    return x @ _weight(17, 40), across, x @ x.transpose(1, 2), _weight(5, 24) @ x
+
+
+def _other_products(x: torch.Tensor) -> Any:
+    y = x.flatten(1)
+    whole = (y * 3).to(torch.int32)
+    return y.double() @ _weight(408, 20).double(), whole @ _weight(408, 20).mul(5).to(torch.int32)
+
+
+_OF_ROWS = (_rows, _tiles, _windows, _looked_up, _columns, _in_order, _updated)
+_OF_PRODUCTS = (_products, _batches_of_products, _other_products)
+BATCHED = (*map(Function, (*_OF_ROWS, *_OF_PRODUCTS)),)
 """Programs of a batch of 24 by 17: where but batches are open, arguments are passed as they are."""
-BATCHES = (3, 1, 2, 7, 33, 64, 100, 255, 1023)
+BATCHES = (3, 1, 2, 4, 5, 7, 8, 15, 33, 64, 100, 255, 1023)
 
 SHAPES = ((3, 5), (1, 2), (4, 16), (2, 17), (16, 3), (5, 33), (3, 5), (17, 2), (3, 64))
 """Batches and lengths: small ones, those of bounds, one more, and larger than any before."""

@@ -1,0 +1,57 @@
+"""Which rows of kernels around packed products run: those that count, or whole tiles of them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.schedules import ProductTasks
+from lamina.passes.schedule.block_scratch import plan_block
+from lamina.passes.schedule.bounded_block import BoundedBlock
+from lamina.passes.schedule.kernel_parts import Part
+from lamina.passes.schedule.live_rows import live_digits
+from lamina.passes.schedule.product_kernel import (
+    blocks_of,
+    computes_at_panels,
+    jammed_row,
+    loop_over_columns,
+    order_rows,
+    products_of,
+    stream_of,
+    tile_rows,
+)
+from lamina.passes.schedule.stages import stages_of
+
+
+def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
+    """Of each nest of a part the row dimensions of which just the positions that count are run.
+
+    Blocks of live rows end where these do if their last tiles have one row, and if they are of any
+    size, or all rows count one behind the other. Nests that walk keys in blocks, or end where a
+    mask does, are left out.
+    """
+    if not isinstance(tasks, ProductTasks):
+        return {}
+    stages = stages_of([stage.op for stage in part.stages])
+    products = products_of(stages)
+    columns, *_ = order_rows(stages, products, jammed_row(products))
+    panel_mode = computes_at_panels(stages, products, tasks)
+    blocks = blocks_of(stages, products, tasks)
+    if tasks.outer_columns == "loops":
+        loop_over_columns(stages, columns)
+    if any(stage.totals for stage in stages):
+        return {}
+    if not panel_mode:
+        stream = stream_of(stages, products)
+        scratch = plan_block(stages, products, stream)
+        bounded = blocks.is_blocked and BoundedBlock.of(scratch.segments, products) is not None
+        if stream is not None or bounded:
+            return {}
+    rows = [stage.rows for stage in stages]
+    if blocks.live:
+        together = tasks.num_threads is not None or len(live_digits(stages[0].op)[rows[0][-1]]) == 1
+        if not together or tile_rows(products, blocks) > 1:
+            return {}
+    elif blocks.is_blocked:
+        rows = [dims[:-1] for dims in rows]
+    return {stage.op: dims for stage, dims in zip(stages, rows, strict=True)}
