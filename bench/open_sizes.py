@@ -1,6 +1,7 @@
 """Programs with open sizes, beside code for the same sizes alone and eager mode.
 
-    python -m bench.open_sizes [--seconds S] [--kernels [PATTERN ...]]
+    python -m bench.open_sizes [--seconds S] [--kernels [PATTERN ...] | --models [NAME ...]]
+    python -m bench.open_sizes --threads 1 --clock cpu     # for cores that have other work
 
 Decoders with open batch and length are called with sizes that fill a padded version and with some
 that do not: once as a padded version, once as one for exactly these sizes. Torch's own layers put
@@ -12,7 +13,8 @@ all.
 With `--kernels` they are those of `bench.kernels` instead (see there for patterns), with the extent
 of the first argument's first dimension open, of each argument that has it in front. Kernels that
 torch.export does not leave open, or that take no padding, are named; behind them the geometric mean
-and the worst.
+and the worst. With `--models` they are those of `bench.models`: texts with open batch and length,
+images with an open batch.
 """
 
 import argparse
@@ -29,10 +31,18 @@ from torch.nn import functional
 
 import lamina
 from bench.kernels import Function, named
-from bench.timing import interleave
+from bench.model_table import MODELS, build
+from bench.timing import CLOCKS, Clock, interleave
 
 SHAPES = ((1, 128), (1, 100), (1, 66), (4, 64), (3, 50), (5, 70), (8, 128))
 """Batch and length: full, and not."""
+
+OPEN_MODELS = ("bert-base", "smollm", "resnet-50")
+MOST_BATCH, MOST_LENGTH = 16, 512
+"""Of those models: ends of the ranges."""
+TEXTS = ((1, 128), (1, 100), (3, 50), (4, 64), (1, 8))
+BATCHES = (1, 3, 8)
+"""Of those models: batches and lengths, and batches of images."""
 
 WIDTH, HEADS, LAYERS, TOKENS = 256, 8, 4, 1000
 
@@ -95,7 +105,7 @@ class Images(nn.Module):
         return self.layers(images).mean((2, 3))
 
 
-def compare(seconds: float) -> None:
+def compare(seconds: float, clock: Clock) -> None:
     """Prints a line for each shape, and one for each way to call a small program."""
     torch.manual_seed(0)
     batch = Dim("batch", min=1, max=8)
@@ -107,13 +117,13 @@ def compare(seconds: float) -> None:
         functions = {**_policies(program), "eager": model}
         for shape in SHAPES:
             name = "x".join(map(str, shape)) + suffix
-            _row(name, functions, [torch.randint(0, TOKENS, shape)], seconds)
+            _row(name, functions, [torch.randint(0, TOKENS, shape)], seconds, clock)
     model = Images().eval()
     pictures = torch.randn(8, 3, 64, 64)
     program = torch.export.export(model, (pictures,), dynamic_shapes={"images": {0: batch}})
     functions = {**_policies(program), "eager": model}
     for count in (8, 5, 3):
-        _row(f"{count} images", functions, [pictures[:count]], seconds)
+        _row(f"{count} images", functions, [pictures[:count]], seconds, clock)
     layer = nn.Linear(8, 8).eval()
     rows = {"input": {0: Dim("rows", min=1, max=8)}}
     small = torch.export.export(layer, (torch.zeros(4, 8),), dynamic_shapes=rows)
@@ -121,10 +131,10 @@ def compare(seconds: float) -> None:
     for count in (8, 7):
         x = torch.randn(count, 8)
         known = lamina.compile(torch.export.export(layer, (x,)))
-        _row(f"call, {count} rows", {**functions, "known": known}, [x], seconds)
+        _row(f"call, {count} rows", {**functions, "known": known}, [x], seconds, clock)
 
 
-def compare_kernels(patterns: Sequence[str], seconds: float) -> None:
+def compare_kernels(patterns: Sequence[str], seconds: float, clock: Clock) -> None:
     """Prints a line for each kernel that patterns name, then a summary."""
     ratios: dict[str, float] = {}
     for kernel in named(patterns):
@@ -143,11 +153,35 @@ def compare_kernels(patterns: Sequence[str], seconds: float) -> None:
         if not getattr(functions["padded"], "sizes", ()):
             print(f"{kernel.name:32} has no open size", flush=True)
             continue
-        ratios[kernel.name] = _row(kernel.name, functions, inputs, seconds)
+        ratios[kernel.name] = _row(kernel.name, functions, inputs, seconds, clock)
+    _summary(ratios, "kernels")
+
+
+def compare_models(names: Sequence[str], seconds: float, clock: Clock) -> None:
+    """Prints lines for models of `bench.models`, then a summary."""
+    ratios: dict[str, float] = {}
+    for name in names:
+        network, (given,) = build(MODELS[name])
+        dims: dict[int, Any] = {0: Dim("batch", min=1, max=MOST_BATCH)}
+        calls = [torch.randn(batch, *given.shape[1:]) for batch in BATCHES]
+        if given.dtype == torch.long:
+            dims[1] = Dim("length", min=1, max=MOST_LENGTH)
+            calls = [torch.randint(1000, 30000, shape) for shape in TEXTS]
+        given = given.repeat(2, *[1] * (given.dim() - 1))
+        with torch.no_grad():
+            program = torch.export.export(network, (given,), dynamic_shapes=((dims),))
+        functions = _policies(program)
+        for x in calls:
+            title = f"{name} {'x'.join(map(str, x.shape))}"
+            ratios[title] = _row(title, functions, [x], seconds, clock)
+    _summary(ratios, "calls")
+
+
+def _summary(ratios: Mapping[str, float], what: str) -> None:
     if ratios:
         worst = max(ratios, key=lambda name: ratios[name])
         mean = geometric_mean(ratios.values())
-        print(f"{len(ratios)} kernels: {mean:.2f} in geometric mean, {worst} {ratios[worst]:.2f}")
+        print(f"{len(ratios)} {what}: {mean:.2f} in geometric mean, {worst} {ratios[worst]:.2f}")
 
 
 def _policies(program: Any) -> dict[str, Callable[..., Any]]:
@@ -159,9 +193,11 @@ def _row(
     functions: Mapping[str, Callable[..., Any]],
     inputs: Sequence[torch.Tensor],
     seconds: float,
+    clock: Clock,
 ) -> float:
+    calls = {n: partial(f, *inputs) for n, f in functions.items()}
     with torch.no_grad():
-        taken = interleave({n: partial(f, *inputs) for n, f in functions.items()}, seconds=seconds)
+        taken = interleave(calls, seconds=seconds, clock=clock)
     shown = ", ".join(f"{function} {timing}" for function, timing in taken.items())
     ratio = taken["padded"].best / taken["exact"].best
     print(f"{name:18} {ratio:5.2f}  {shown}", flush=True)
@@ -173,11 +209,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.open_sizes", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3, help="for each row")
     parser.add_argument("--kernels", nargs="*", metavar="PATTERN")
+    parser.add_argument("--models", nargs="*", choices=sorted(OPEN_MODELS), metavar="NAME")
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", choices=sorted(CLOCKS), default="wall")
     given = parser.parse_args()
-    if given.kernels is None:
-        compare(given.seconds)
+    torch.set_num_threads(given.threads)
+    clock = CLOCKS[given.clock]
+    if given.kernels is not None:
+        compare_kernels(given.kernels, given.seconds, clock)
+    elif given.models is not None:
+        compare_models(given.models or OPEN_MODELS, given.seconds, clock)
     else:
-        compare_kernels(given.kernels, given.seconds)
+        compare(given.seconds, clock)
 
 
 if __name__ == "__main__":
