@@ -166,14 +166,16 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
 
 def feature_sizes(graph: fx.GraphModule) -> list[str]:
     """Symbols that are numbers of features, as they seem: never but the last dimension, of floats
-    in two, or of anything in three. Lengths stand in front of these, or are the last of integers
-    and masks in two dimensions; images have more."""
+    in two, or of anything in three, of tensors all of whose dimensions are symbols. Lengths stand
+    in front of these, or are the last of integers and masks in two dimensions; images have more.
+    Where weights, or sizes that have not varied yet, are numbers, what is a symbol varies."""
     found: dict[str, bool] = {}
     for value in (n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"):
         if not isinstance(value, torch.Tensor):
             continue
         rank = value.dim()
         fits = rank == 3 or (rank == 2 and value.dtype.is_floating_point)
+        fits = fits and all(isinstance(size, torch.SymInt) for size in value.shape)
         for dim, size in enumerate(value.shape):
             if not isinstance(size, torch.SymInt):
                 continue

@@ -372,3 +372,11 @@ def test_lengths_are_no_features() -> None:
     given = [(table, torch.randint(0, 50, shape)) for shape in ((2, 5), (3, 9), (2, 30))]
     check(lambda table, tokens: table[tokens].cos(), given, graphs=1)
     assert lamina.compile_count() == before + 1
+
+
+def test_lengths_of_waves_are_no_features() -> None:
+    """Where a weight says how many channels there are, the last dimension is a length."""
+    before = lamina.compile_count()
+    given = [(torch.randn(2, 3, length),) for length in (20, 33, 50, 64)]
+    check(nn.Sequential(nn.Conv1d(3, 4, 5), nn.ReLU()), given, graphs=1)
+    assert lamina.compile_count() == before + 1
