@@ -173,7 +173,8 @@ def feature_sizes(graph: fx.GraphModule) -> list[str]:
     for value in (n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"):
         if not isinstance(value, torch.Tensor):
             continue
-        rank = value.dim()
+        if (rank := value.dim()) < 2:
+            continue  # such as a bias, which says nothing
         fits = rank == 3 or (rank == 2 and value.dtype.is_floating_point)
         fits = fits and all(isinstance(size, torch.SymInt) for size in value.shape)
         for dim, size in enumerate(value.shape):
