@@ -43,6 +43,7 @@ from lamina.passes.schedule.choose_sweeps import (
     widest_bits,
 )
 from lamina.passes.schedule.jammed_rows import has_gaps
+from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 from lamina.passes.schedule.sweep_legality import only_reduces, verify_common_loop
@@ -88,7 +89,8 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
         take_inner(stages, tasks.inner or ())
     rows = prod(stages[0].extents[d] for d in stages[0].rows)
     if tasks.tile is None and tasks.inner and line is None:
-        tasks = tasks.completed_by(RowTasks(tile=_tile(stages, rows, most, target, forks=forks)))
+        fewest = _fewest_rows(stages[0]) if is_popped else rows
+        tasks = tasks.completed_by(RowTasks(tile=_tile(stages, fewest, most, target, forks=forks)))
     if tasks.tile is not None:
         verify_common_loop(stages)
     length = stages[0].inner_extents[0] if tasks.tile is not None else 0
@@ -113,6 +115,13 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     if (tasks.jam or 1) == 1:
         _choose_fetches(sweeps, rows if whole else 0, around)
     return tasks
+
+
+def _fewest_rows(stage: Stage) -> int:
+    """How many rows there are where all that end at numbers of the call have one position."""
+    digits = live_digits(stage.op)
+    ending = {d for d, own in digits.items() if any(digit.count is not None for digit in own)}
+    return prod(stage.extents[d] for d in stage.rows if d not in ending)
 
 
 def _choose_fetches(sweeps: list[Sweep], rows: int, around: SweepSurroundings) -> None:

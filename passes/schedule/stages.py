@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -14,7 +14,7 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.bounds import ends_of
-from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
+from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
@@ -175,17 +175,37 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
 
 
 def collapse_rows(stages: Sequence[Stage]) -> None:
-    """Join neighbouring row dimensions that every access walks as one (in place)."""
-    collapse(stages, [stage.rows for stage in stages])
+    """Join neighbouring row dimensions that every access walks as one (in place).
+
+    Where rows are all that there is, they are loops of tasks: one that ends at a number of the call
+    is not joined with what is in front of it, as it would not end there.
+    """
+    apart: set[int] = set()
+    if all(not stage.inner for stage in stages):
+        apart = set(_ending_rows(stages[0].op))
+    collapse(stages, [stage.rows for stage in stages], apart)
 
 
-def collapse(stages: Sequence[Stage], groups: Sequence[Sequence[int]]) -> list[list[int]]:
+def _ending_rows(nest: GenericOp) -> list[int]:
+    """The row dimensions of a nest the outermost digit of which ends at a number of the call."""
+    live, rows = live_rows_of(nest), rows_of(nest)
+    digits = None if live is None else live.by_row([nest.extents[d] for d in rows])
+    found = zip(rows, digits or (), strict=False)
+    return [dim for dim, own in found if own and own[0].count is not None]
+
+
+def collapse(
+    stages: Sequence[Stage], groups: Sequence[Sequence[int]], apart: Collection[int] = ()
+) -> list[list[int]]:
     """Join neighbouring dimensions of a group, one for each stage, that every access walks as one.
 
-    In place; returns what is left of each group.
+    In place; returns what is left of each group. Dimensions of the first stage that stand `apart`
+    are not joined with those in front of them.
     """
     left = [list(dims) for dims in groups]
     for place in reversed(range(len(left[0]) - 1)):
+        if groups[0][place + 1] in apart:
+            continue
         if all(_collapsible(s, d[place], d[place + 1]) for s, d in zip(stages, left, strict=True)):
             for stage, dims in zip(stages, left, strict=True):
                 _join(stage, dims.pop(place), dims[place])

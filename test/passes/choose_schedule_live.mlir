@@ -54,3 +54,33 @@ func.func private @apart(%a: memref<256x256x128xf32>, %n: memref<i64>, %m: memre
   }
   func.return
 }
+
+// Rows of two sizes are not walked as one loop, which could end at the first one only: tasks are positions of the first,
+// in pieces of the loop over the second, which ends where that does.
+// CHOSEN-LABEL: @two_sizes
+// CHOSEN-SAME:    #loop.rows<parallel, inner = [1], tile = 1024>
+// CHECK-LABEL: @two_sizes
+// CHECK:         scf.parallel
+// CHECK:           %[[END:[0-9]+]] = arith.minsi
+// CHECK-NEXT:      %[[HIGH:[0-9]+]] = arith.maxsi %[[END]], %[[LOW:[0-9]+]] : index
+// CHECK-NEXT:      scf.for %{{[0-9]+}} = %[[LOW]] to %[[HIGH]] step
+func.func private @two_sizes(%x: memref<64x512x128xf32>, %b: memref<i64>, %n: memref<i64>, %y: memref<64x512x128xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [64, 512, 128] reads(%x[i, j, k] : memref<64x512x128xf32>) writes([i, j, k] store into %y : memref<64x512x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg1 of 64, arg2 of 512, 128]>} {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+
+// With one size in front all is one loop.
+// CHOSEN-LABEL: @one_size
+// CHOSEN-SAME:    #loop.rows<parallel, inner = [0], tile = 8192>
+func.func private @one_size(%x: memref<64x512x128xf32>, %b: memref<i64>, %y: memref<64x512x128xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [64, 512, 128] reads(%x[i, j, k] : memref<64x512x128xf32>) writes([i, j, k] store into %y : memref<64x512x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg1 of 64, 512, 128]>} {
+  ^bb0(%v: f32):
+    %u = math.exp %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
