@@ -21,6 +21,7 @@ from lamina.passes.contracts.task_loops import LOOPS, index_range
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kept_slices import verify_kept, windows_of
+from lamina.passes.schedule.live_rows import row_ahead
 from lamina.passes.schedule.loop_ends import end_loops, end_rows
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
@@ -275,14 +276,12 @@ class Task:
             return None
         if len(self.starts) > 1:
             raise illegal(self.stages[0].op, "prefetch_rows: several loops walk the rows")
-        rows = [entry.extent(self.stages[0].op.extents) for _, entry in self.bound[self.stages[0]]]
-        return self._envs(
-            emit,
-            [
-                emit.least(emit.plus(start, fetch), count - 1)
-                for start, count in zip(self.starts, rows, strict=True)
-            ],
-        )
+        first = self.stages[0]
+        ahead = [
+            row_ahead(emit, first.op, entry.dims, start, fetch)
+            for start, (_, entry) in zip(self.starts, self.bound[first], strict=True)
+        ]
+        return self._envs(emit, ahead)
 
     def _is_whole(self, stage: Stage, dim: int) -> bool:
         """Whether a sliced dimension is walked from end to end."""
