@@ -219,16 +219,24 @@ class Task:
             or len(self.sweeps) != 1
             or any(isinstance(op, LOOPS) for op in ops)
             or any(self._parts(stage) for stage in self.stages)
-            or entry.step * count != extent
+            or (entry.step is not None and entry.step * count != extent)
             or any(sweep.extents for sweep in sweeps[1:])
             or not only_reduces(sweeps[0], sweeps[1:], self.outputs)
         ):
             raise illegal(first.op, jam_refusal(count, extent))
-        rows = [self._far_row(emit, k, entry.step) for k in range(count)]
+        rows = [self._row_beside(emit, k, entry.step) for k in range(count)]
         RowSegment(sweeps, self.memory, self.outputs).run_together(emit, rows)
         for op in ops:
             if not isinstance(op, GenericOp):
                 emit.again(op)
+
+    def _row_beside(self, emit: Emitter, number: int, step: int | None) -> Envs:
+        """The positions of the row that is `number` steps behind the task's own."""
+        if step is not None:
+            return self._far_row(emit, number, step)
+        (computed,) = self.stages[0].op.steps
+        ahead = emit.times(known_index(computed), number)
+        return self._envs(emit, [emit.plus(self.starts[0], ahead)])
 
     def _far_row(self, emit: Emitter, number: int, step: int) -> Envs:
         """The positions of the row that is `number` steps behind the task's own.
