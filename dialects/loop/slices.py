@@ -162,9 +162,9 @@ def print_slices(printer: Printer, slices: Sequence[Slice], indices: Sequence[SS
     def print_one(entry: tuple[Slice, SSAValue]) -> None:
         printer.print_string(f"{entry[0].name} = ")
         printer.print_ssa_value(entry[1])
-        if entry[0].step is None:
+        if entry[0].step is None and (step := next(steps, None)) is not None:
             printer.print_string(entry[0].text(""))
-            printer.print_ssa_value(next(steps))
+            printer.print_ssa_value(step)
         else:
             printer.print_string(entry[0].count_text)
 
