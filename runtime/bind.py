@@ -67,7 +67,9 @@ def bind(
     def failed(status: int) -> None:
         raise code.error(status)
 
-    return BoundProgram(code.address("main"), slots, pointers, copies, failed, keeps_gil, kept)
+    return BoundProgram(
+        code.address("main"), slots, pointers, copies, failed, keeps_gil, kept, program.brief_up_to
+    )
 
 
 def _prepared(

@@ -10,8 +10,9 @@ from xdsl.ir import Attribute, Operation
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
-from lamina.dialects.loop import ExternOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, ExternOp, GenericOp
 from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.passes.calls.callee_programs import (
     CALLEE,
     callee_of,
@@ -41,7 +42,8 @@ class Kernel:
     functions weighed as what they cost (see `codegen/roofline.py`); `measured_us` the time that was
     measured, None before that. `schedule` is the text of the kernel's schedule, as
     `lamina.compile(..., schedules={name: text})` takes it; None for calls of libraries and for
-    programs that came in as loops.
+    programs that came in as loops. `live_rows` are its rows where a call runs as many of them as
+    one size of it says, None where it runs all, or a part that follows in other ways.
 
         slowest = max(compiled.kernels, key=lambda kernel: kernel.calls * kernel.roofline_us)
         faster = lamina.compile(text, schedules={slowest.name: schedule})
@@ -58,6 +60,7 @@ class Kernel:
     measured_us: float | None = None
     in_while: bool = False
     schedule: str | None = None
+    live_rows: int | None = None
 
 
 class Kernels(Sequence[Kernel]):
@@ -221,7 +224,18 @@ def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
         types=_signature(function.function_type.inputs, function.function_type.outputs),
         not_fused=reason_texts(function),
         roofline_us=1e6 * roofline.seconds(cost.traffic, cost.units),
+        live_rows=_live_rows(function),
     )
+
+
+def _live_rows(function: FuncOp) -> int | None:
+    """The positions that end at a number of the call in all nests of a kernel, and nothing else."""
+    ops = [op for op in function.body.walk() if isinstance(op, (GenericOp, *UNSTRUCTURED_OPS))]
+    live = {live_rows_of(op) for op in ops}
+    only = live.pop() if len(live) == 1 else None
+    if only is None or len(only.counts) != 1 or any(isinstance(op, ExternOp) for op in ops):
+        return None
+    return next(digit.extent for digit in only.digits if digit.count is not None)
 
 
 def _extern(op: ExternOp, roofline: Roofline) -> Kernel:

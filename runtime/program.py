@@ -1,12 +1,12 @@
 """A program as machine code, not yet bound to its constants."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from lamina.codegen.target import Target
 from lamina.runtime.entry import Entry
-from lamina.runtime.kernels import Kernels
+from lamina.runtime.kernels import Kernel, Kernels
 from lamina.runtime.shared_constants import Recipe
 
 _SHORT_BYTES, _SHORT_FLOPS = 1 << 17, 1 << 15
@@ -56,10 +56,29 @@ class Program:
     @property
     def is_short(self) -> bool:
         """Whether a run surely takes a few microseconds only, all of them in machine code."""
-        if any(slot.kind == "extern" for slot in self.main.slots):
-            return False
+        return self._is_bounded and _is_short(self.kernels, 1, 1)
+
+    def brief_up_to(self, most: int) -> int:
+        """The largest size, of those up to `most` for which the program is, of which a run is short
+        as in `is_short`, where its kernels run rows up to that size alone; 0 if there is none."""
+        if not self._is_bounded:
+            return 0
+        powers = [1 << n for n in range(most.bit_length() + 1)]
+        short = [size for size in powers if _is_short(self.kernels, size, most)]
+        return min(max(short, default=0), most)
+
+    @property
+    def _is_bounded(self) -> bool:
         kernels = list(self.kernels)
-        traffic = sum(kernel.calls * kernel.bytes for kernel in kernels)
-        flops = sum(kernel.calls * kernel.flops for kernel in kernels)
-        bounded = bool(kernels) and not any(kernel.in_while for kernel in kernels)
-        return bounded and traffic <= _SHORT_BYTES and flops <= _SHORT_FLOPS
+        outside = any(slot.kind == "extern" for slot in self.main.slots)
+        return bool(kernels) and not outside and not any(kernel.in_while for kernel in kernels)
+
+
+def _is_short(kernels: Iterable[Kernel], size: int, most: int) -> bool:
+    """Whether kernels are, where those with `most` rows run `size` of them."""
+    traffic = flops = 0.0
+    for kernel in kernels:
+        share = min(1, size / most) if kernel.live_rows == most else 1
+        traffic += share * kernel.calls * kernel.bytes
+        flops += share * kernel.calls * kernel.flops
+    return traffic <= _SHORT_BYTES and flops <= _SHORT_FLOPS

@@ -45,6 +45,7 @@ from lamina.dialects.loop.monoid import (
     reductions,
     verify_monoids,
 )
+from lamina.dialects.loop.nest_text import print_operands
 from lamina.dialects.loop.nest_verifier import verify_block, verify_reads, verify_writes
 from lamina.dialects.loop.segments import (
     SEGMENTS,
@@ -61,7 +62,7 @@ from lamina.dialects.loop.segments import (
     words_of,
 )
 from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_slices, verify_slices
-from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain, print_map
+from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain
 from lamina.dialects.loop.well_formed import is_well_formed
 
 Read = tuple[SSAValue, AffineMap, Attribute | None]
@@ -95,7 +96,7 @@ class GenericOp(IRDLOperation):
     inputs = var_operand_def(base(TensorType) | base(MemRefType))
     sources = var_operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(base(MemRefType))
-    symbols = var_operand_def(IndexType)
+    indices = var_operand_def(IndexType)
     domain = prop_def(DenseArrayBase)
     input_maps = prop_def(ArrayAttr[AffineMapAttr])
     pads = prop_def(ArrayAttr)
@@ -221,11 +222,29 @@ class GenericOp(IRDLOperation):
             return ()
         return tuple(entry.data for entry in held)  # pyright: ignore
 
-    def slice_at(self, slices: Sequence[Slice], symbols: Sequence[SSAValue]) -> None:
-        """Run these slices of the domain, each from one of `symbols` on; in place."""
-        rest = [*self.inputs, *self.sources, *self.outs]
-        sizes = segment_sizes(len(self.inputs), len(self.sources), len(self.outs), len(symbols))
-        self.operands = [*rest, *symbols]
+    @property
+    def symbols(self) -> tuple[SSAValue, ...]:
+        """Where each of `slices` begins."""
+        return self.indices[: len(self.slices)] if self.indices else ()
+
+    @property
+    def steps(self) -> tuple[SSAValue, ...]:
+        """The steps of those of `slices` that have values for them, in order."""
+        return self.indices[len(self.slices) :] if self.indices else ()
+
+    def slice_at(
+        self,
+        slices: Sequence[Slice],
+        symbols: Sequence[SSAValue],
+        steps: Sequence[SSAValue] = (),
+    ) -> None:
+        """Run these slices of the domain, each from one of `symbols` on; in place.
+
+        `steps` are of those of them that have no number for it.
+        """
+        rest, indices = [*self.inputs, *self.sources, *self.outs], [*symbols, *steps]
+        sizes = segment_sizes(len(self.inputs), len(self.sources), len(self.outs), len(indices))
+        self.operands = [*rest, *indices]
         self.properties[SEGMENTS] = sizes
         self.properties.pop("slices", None)
         if slices:
@@ -250,9 +269,9 @@ class GenericOp(IRDLOperation):
         verify_reads(self.inputs, self.read_maps, self.pad_values, extents)
         written, names = self.written_types, self.combiner_names
         verify_writes(written, self.write_maps, names, extents, covered=bool(self.res))
-        if self.symbols or self.slices:
+        if self.indices or self.slices:
             kept = [m.used_dims() for m in self.write_maps] if self.outs else None
-            verify_slices(self.slices, self.symbols, extents, kept)
+            verify_slices(self.slices, self.indices, extents, kept)
         given = [element_type(v.type) for v in self.inputs] + [v.type for v in self.sources]
         verify_block(self.block, given, written)
         if COMBINE in names or len(self.regions) > 1:
@@ -269,56 +288,18 @@ class GenericOp(IRDLOperation):
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
         print_domain(printer, self.extents)
-        print_slices(printer, self.slices, self.symbols)
-        self._print_operands(printer)
+        print_slices(printer, self.slices, self.indices)
+        print_operands(printer, self)  # pyright: ignore[reportArgumentType] - Self
         if self.attributes:
             printer.print_op_attributes(self.attributes, print_keyword=True)
         printer.print_string(" ")
         printer.print_region(self.body, print_empty_block=False)
         print_monoids(printer, self.monoids)
 
-    def _print_operands(self, printer: Printer) -> None:
-        def print_read(read: tuple[SSAValue, AffineMap, Attribute | None]) -> None:
-            value, index_map, pad = read
-            printer.print_ssa_value(value)
-            print_map(printer, index_map)
-            if pad is not None:
-                printer.print_string(" pad ")
-                printer.print_attribute(pad)
-            printer.print_string(" : ")
-            printer.print_attribute(value.type)
-
-        def print_source(value: SSAValue) -> None:
-            printer.print_ssa_value(value)
-            printer.print_string(" : ")
-            printer.print_attribute(value.type)
-
-        def print_write(number: int) -> None:
-            print_map(printer, self.write_maps[number])
-            printer.print_string(f" {self.combiner_names[number]}")
-            if self.outs:
-                printer.print_string(" into ")
-                printer.print_ssa_value(self.outs[number])
-            printer.print_string(" : ")
-            printer.print_attribute(self.written_types[number])
-
-        if self.inputs:
-            reads = list(zip(self.inputs, self.read_maps, self.pad_values, strict=True))
-            printer.print_string(" reads(")
-            printer.print_list(reads, print_read)
-            printer.print_string(")")
-        if self.sources:
-            printer.print_string(" sources(")
-            printer.print_list(self.sources, print_source)
-            printer.print_string(")")
-        printer.print_string(" writes(")
-        printer.print_list(range(len(self.output_maps)), print_write)
-        printer.print_string(")")
-
     @classmethod
     def parse(cls, parser: Parser) -> "GenericOp":
         names, extents = parse_domain(parser)
-        slices, symbols = parse_slices(parser, names)
+        slices, indices = parse_slices(parser, names)
         inputs: list[SSAValue] = []
         maps: list[AffineMap] = []
         pads: list[Attribute | None] = []
@@ -377,7 +358,7 @@ class GenericOp(IRDLOperation):
             monoids=parse_monoids(parser),
         )
         if slices:
-            op.slice_at(slices, symbols)
+            op.slice_at(slices, indices)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op
@@ -390,7 +371,7 @@ def _verify(self: GenericOp) -> None:
     self.verify_nest()
 
 
-for _index, _name in enumerate(("inputs", "sources", "outs", "symbols")):
+for _index, _name in enumerate(("inputs", "sources", "outs", "indices")):
     setattr(GenericOp, _name, segment(_index))
 setattr(GenericOp, "body", property(lambda op: op.regions[0]))  # noqa: B010 - as the others
 setattr(GenericOp, "res", property(lambda op: op.results))  # noqa: B010

@@ -22,11 +22,13 @@ def is_mask(value: SSAValue) -> bool:
     return element_of(value) == i1
 
 
-def in_range(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> Bounded:
+def in_range(
+    index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder, *, wraps: bool = True
+) -> Bounded:
     """Places that may be read in the padded dimension.
 
-    Negative ones count from where elements end, those outside become the bound, which the check at
-    run time refuses, and those in the padding of `index` become 0.
+    Negative ones count from where elements end if the op `wraps`. Those outside become the bound,
+    which the check at run time refuses, and those in the padding of `index` become 0.
     """
     extent = tensor.shape[dim]
     if not extent and not index.is_static:
@@ -35,7 +37,8 @@ def in_range(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> Boun
     count = tensor.sizes[dim]
     if count is not None:
         value = b.converted(value, i64)
-        value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, count), value)
+        if wraps:
+            value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, count), value)
         outside = b("logical_or.default", b("lt.Scalar", value, 0), b("ge.Tensor", value, count))
         value = b("masked_fill.Scalar", value, outside, extent)
     return Bounded(b.filled(Bounded(value, index.sizes), 0), index.sizes)
@@ -105,18 +108,27 @@ def _index_sizes(tensor: Bounded, indices: list[Bounded | None]) -> tuple[Count,
     return (*rest[:at], *common, *rest[at:])
 
 
-@bounds("index_select", "embedding")
+@bounds("embedding")
+def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Rows at places, none of which is negative."""
+    table, index = b.tensor(op.arg("weight")), b.tensor(op.arg("indices"))
+    safe = in_range(index, table, 0, b, wraps=False)
+    value = b("embedding.default", table.value, safe.value)
+    return Bounded(value, (*index.sizes, *table.sizes[1:]))
+
+
+@bounds("index_select")
 def index_select(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Slices at places."""
+    """Slices at places, none of which is negative."""
     values = op.args()
-    if op.overload_name.startswith("embedding"):
-        tensor, index, dim = b.tensor(values["weight"]), b.tensor(values["indices"]), 0
-    else:
-        tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
-        dim = normalized(values["dim"], tensor.rank)
-    safe = in_range(index, tensor, dim, b)
-    value = b("index.Tensor", tensor.value, [*([None] * dim), safe.value])
-    return Bounded(value, (*tensor.sizes[:dim], *index.sizes, *tensor.sizes[dim + 1 :]))
+    tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
+    if not tensor.rank:
+        raise b.refuse("selects of a tensor without dimensions at places of unknown number")
+    dim = normalized(values["dim"], tensor.rank)
+    safe = in_range(index, tensor, dim, b, wraps=False)
+    value = b("index_select.default", tensor.value, dim, safe.value)
+    taken = index.sizes or (None,)  # one place is a vector of one
+    return Bounded(value, (*tensor.sizes[:dim], *taken, *tensor.sizes[dim + 1 :]))
 
 
 @bounds("gather", "take_along_dim")
@@ -128,7 +140,8 @@ def gather(op: SchemaOp, b: BoundBuilder) -> Bounded:
     if values["dim"] is None or not tensor.rank or index.rank != tensor.rank:
         raise b.refuse("takes a dimension here, and indices of the tensor's rank")
     dim = normalized(values["dim"], tensor.rank)
-    safe = in_range(index, tensor, dim, b)
+    wraps = op.overload_name.startswith("take_along")
+    safe = in_range(index, tensor, dim, b, wraps=wraps)
     value = b(op.overload_name, **{**_renamed(values, tensor.value, safe.value), "dim": dim})
     sizes = index.sizes
     if op.overload_name.startswith("take_along"):

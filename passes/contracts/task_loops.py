@@ -55,6 +55,7 @@ def verify_task_loops(function: func.FuncOp) -> None:
     for nest in nests:
         for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
             _verify_inside(nest, entry, symbol)
+        _verify_steps(nest)
     for op in function.body.block.ops:
         if isinstance(op, memref.AllocOp):
             _verify_kept(op, function.body.block)
@@ -156,6 +157,36 @@ def _verify_inside(nest: GenericOp, entry: Slice, symbol: SSAValue) -> None:
         raise invalid(nest, f"slice of {entry.name}: begins {said}, there are {extent} positions")
 
 
+def _verify_steps(nest: GenericOp) -> None:
+    """A step that is computed is a share of no more positions than there are, and the number that
+    a loop ends at, the counter of which begins the slice: so slices meet nowhere, and end inside.
+    """
+    slices = zip(nest.slices, nest.symbols, strict=True)
+    computed = [entry for entry in slices if entry[0].step is None]
+    for (entry, symbol), step in zip(computed, nest.steps, strict=True):
+        loop = symbol.block.parent_op() if isinstance(symbol, BlockArgument) else None
+        ends = index_range(step)
+        share = step.owner if isinstance(step.owner, arith.DivUIOp) else None
+        shares = None if share is None else constant_integer(share.rhs)
+        whole = None if share is None else index_range(share.lhs)
+        if (
+            not isinstance(loop, LOOPS)
+            or len(loop.operands) != 3
+            or loop.operands[1] is not step
+            or [constant_integer(loop.operands[0]), constant_integer(loop.operands[2])] != [0, 1]
+            or ends is None
+            or shares is None
+            or whole is None
+            or shares < entry.size
+            or whole[1] > entry.extent(nest.extents)
+        ):
+            raise invalid(
+                nest,
+                f"slice of {entry.name}: a step that is computed is arith.divui of a number of "
+                f"rows by {entry.size}, and ends the loop whose counter the slice begins at",
+            )
+
+
 @dataclass(frozen=True)
 class _Digit:
     """A number `counter / divisor % modulus * scale`: a digit of what a loop counts."""
@@ -216,10 +247,10 @@ def _verify_apart(loop: scf.ParallelOp) -> None:
         binds: list[object] = []
         for entry, symbol in zip(nest.slices, nest.symbols, strict=True):
             digit = _digit(symbol, counter, ends[1] + 1)
-            if digit is None or digit.scale < (1 if entry.step > 1 else entry.size):
+            if digit is None or digit.scale < (entry.size if entry.step == 1 else 1):
                 continue
-            if entry.step > 1 and digit.modulus * digit.scale > entry.step:
-                continue
+            if entry.step not in (1, None) and digit.modulus * digit.scale > entry.step:
+                continue  # one that is computed ends the loop
             if not set(entry.dims) <= set(nest.reduction_dims):
                 digits.append(digit)
                 binds.append((digit, [places.get(d) for d in entry.dims]))

@@ -125,6 +125,8 @@ def _consumers(nest: GenericOp, others: Sequence[GenericOp], clause: str) -> _Co
         entry = dict(zip(reader.symbols, reader.slices, strict=True)).get(start)
         if reader.parent_op() is not loop or entry is None or len(entry.dims) != 1:
             raise illegal(nest, f"{clause}: another nest reads it elsewhere")
+        if entry.step is None:
+            raise illegal(nest, f"{clause}: a nest reads it in steps that are computed")
         found[reader] = entry.dims[0], (entry.size - 1) * entry.step + 1
     return _Consumers(found, start)
 

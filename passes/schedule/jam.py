@@ -62,7 +62,7 @@ def jam(function: func.FuncOp) -> None:
             made.append(_last(nest, by.dim, rest))
         for part in made:
             part.attributes.update(nest.attributes)
-            part.slice_at(nest.slices, nest.symbols)
+            part.slice_at(nest.slices, nest.symbols, nest.steps)
             put_in_front(part, nest)
         nest.detach()
         nest.erase()

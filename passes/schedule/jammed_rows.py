@@ -1,4 +1,4 @@
-"""Tasks of rows of which some count: neighbours that run side by side, and what is left of them."""
+"""Tasks of rows of which some count: those that run side by side, and what is left of them."""
 
 from __future__ import annotations
 
@@ -46,14 +46,17 @@ def divide_jammed(
     *,
     parallel: bool | None,
 ) -> None:
-    """Append a loop over so many rows that count, `together` neighbours at a time, and one over
-    what is left."""
+    """Append a loop over so many rows that count, `together` at a time, and one over what is left.
+
+    Rows side by side are as far apart as they can be: each goes on where it ended in the task
+    before, so that memory is read as so many streams.
+    """
     many = emit.quotient(rows, together)
     bounds = [
         tuple(d for dim in stage.rows for d in group[dim])
         for stage, group in zip(stages, groups, strict=True)
     ]
-    several = _Rows(together, list(zip(copies_of(emit, stages), bounds, strict=True)))
+    several = _Rows(together, list(zip(copies_of(emit, stages), bounds, strict=True)), many)
     one = _Rows(1, list(zip((stage.op for stage in stages), bounds, strict=True)))
     emit.tasks(many, several.run, parallel=parallel)
     emit.each(emit.times(many, together), rows, 1, one.run)
@@ -61,14 +64,17 @@ def divide_jammed(
 
 @dataclass(frozen=True)
 class _Rows:
-    """Nests, with the dimensions that are their rows, for so many neighbours."""
+    """Nests, with the dimensions that are their rows, for so many of these, `step` apart."""
 
     size: int
     nests: Sequence[tuple[GenericOp, tuple[int, ...]]]
+    step: Index = 1
 
     def run(self, emit: Emitter, number: Index) -> None:
         """Append the nests, sliced for one group of rows."""
-        start = emit.value(emit.times(number, self.size))
+        start = emit.value(number)
+        steps = () if isinstance(self.step, int) else (self.step,)
         for nest, dims in self.nests:
-            nest.slice_at([Slice(dims, self.size) if self.size > 1 else Slice.at(*dims)], [start])
+            entry = Slice(dims, self.size, None) if steps else Slice.at(*dims)
+            nest.slice_at([entry], [start], steps)
             emit.run(nest)

@@ -112,6 +112,7 @@ def _reach(form: Linear, stage: Stage, slices: Mapping[int, Bound]) -> _Reach:
             one = _Reach(0, 0, {stage.rows.index(dim): 1})
         elif dim in slices:
             symbol, entry = slices[dim]
+            assert entry.step is not None  # as loops of a task have: see `inner_slices`
             one = _values(symbol).add(_Reach(0, (entry.size - 1) * entry.step))
         else:
             one = _Reach(0, stage.extents[dim] - 1)

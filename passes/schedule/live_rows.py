@@ -15,6 +15,7 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.op_list import list_ops
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 
 
@@ -120,6 +121,40 @@ def block_end(emit: Emitter, low: Index, ends: Sequence[End], size: int, fewest:
         return emit.plus(low, size)
     left = emit.most(emit.minus(live, within), fewest)
     return emit.plus(low, emit.least(left, size))
+
+
+def row_ahead(
+    emit: Emitter, nest: GenericOp, dims: Sequence[int], row: Index, distance: int
+) -> Index:
+    """The row of a task so far behind `row` in these dimensions of a nest, or one that counts.
+
+    What says where to read may be padding in rows that do not count, or no memory at all. Those in
+    front end at the last row that counts; where rows that count lie behind others, the row itself
+    stands for one that does not.
+    """
+    live = joined_live_rows(nest, dims)
+    ahead = emit.plus(row, distance)
+    if live is None:
+        return emit.least(ahead, prod(nest.extents[d] for d in dims) - 1)
+    first, *rest = live.digits
+    if all(digit.count is None for digit in rest):
+        rows = emit.times(_live_end(emit, first), prod(digit.extent for digit in rest))
+        return emit.least(ahead, emit.minus(rows, 1))
+    ahead = emit.least(ahead, live.rows - 1)
+    counts: SSAValue | None = None
+    places = emit.split(ahead, [digit.extent for digit in live.digits])
+    for digit, place in zip(live.digits, places, strict=True):
+        if digit.count is None:
+            continue
+        below = compare(emit, emit.value(place), emit.value(_live_end(emit, digit)), "ult")
+        counts = below if counts is None else emit.add(arith.AndIOp(counts, below))
+    assert counts is not None
+    return emit.add(arith.SelectOp(counts, emit.value(ahead), emit.value(row)))
+
+
+def _live_end(emit: Emitter, digit: Digit) -> Index:
+    live, counts = over_operands(LiveRows((digit,)), emit.entry)
+    return emit.add(LiveCountOp(counts, live))
 
 
 def expand_live_ops(function: func.FuncOp, flat: Mapping[SSAValue, SSAValue]) -> None:

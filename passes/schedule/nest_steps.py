@@ -108,6 +108,8 @@ def put_beside(made: GenericOp, nest: GenericOp, dims: Sequence[int]) -> None:
         for entry, symbol in zip(nest.slices, nest.symbols, strict=True)
         if set(entry.dims) <= set(dims)
     ]
+    if nest.steps:
+        raise illegal(nest, "slices: rows that are computed steps apart are reduced as they stand")
     made.slice_at([entry for entry, _ in bound], [symbol for _, symbol in bound])
     put_in_front(made, nest)
 
@@ -136,12 +138,12 @@ def run_slice(nest: GenericOp, dim: int, start: SSAValue, size: int, clause: str
     slices, symbols = list(nest.slices), list(nest.symbols)
     place = next((n for n, entry in enumerate(slices) if entry.dims[-1] == dim), None)
     if place is None:
-        nest.slice_at([*slices, Slice((dim,), size)], [*symbols, start])
+        nest.slice_at([*slices, Slice((dim,), size)], [*symbols, start], nest.steps)
         return
     if not slices[place].is_whole(nest.extents):
         raise illegal(nest, f"{clause}: its tasks have parts of it")
     slices[place], symbols[place] = Slice(slices[place].dims, size), start
-    nest.slice_at(slices, symbols)
+    nest.slice_at(slices, symbols, nest.steps)
 
 
 def verify_alone(nest: GenericOp, clause: str) -> None:

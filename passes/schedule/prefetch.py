@@ -10,8 +10,8 @@ lines only; lines further on are asked for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Attribute, SSAValue
@@ -25,7 +25,7 @@ from lamina.passes.schedule.body import Body, choose, load, position
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
+from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.points import needed_for
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements
@@ -66,6 +66,8 @@ class Stream:
     sweep: Sweep
     stage: Stage
     read: Access | ReadOp
+    makers: Mapping[SSAValue, Stage] = field(default_factory=dict[SSAValue, Stage])
+    """Stages whose results say where rows of tables are: they are computed once more, ahead."""
 
     @property
     def memory(self) -> SSAValue:
@@ -97,29 +99,19 @@ class Stream:
                 steps[index.owner.dim.value.data] += stride
         return tuple(steps[d] for d in order)
 
-    def start(self, emit: Emitter, memory: Memory, env: Env) -> Index:
-        """The element offset of the row whose position is `env`, at the sweep's first point."""
-        order = self.sweep.order[self.stage]
+    def start(self, emit: Emitter, memory: Memory, envs: Envs) -> Index:
+        """The element offset of the row whose position is in `envs`, at the sweep's first point."""
+        order, env = self.sweep.order[self.stage], envs[self.stage]
         if isinstance(self.read, Access):
             terms = {d: c for d, c in self.read.offset.coefficients.items() if d not in order}
             return emit.linear(Linear.of(terms, self.read.offset.constant), env)
-        return self._indirect_start(emit, memory, env)
+        return self._indirect_start(emit, memory, envs)
 
-    def _indirect_start(self, emit: Emitter, memory: Memory, env: Env) -> Index:
+    def _indirect_start(self, emit: Emitter, memory: Memory, envs: Envs) -> Index:
         assert isinstance(self.read, ReadOp)
-        stage, order = self.stage, self.sweep.order[self.stage]
+        order = self.sweep.order[self.stage]
         fixed = [i for i in self.read.indices if not _walks(i, order)]
-        ops = needed_for(stage.op, fixed)
-        body = Body(1)
-        for access, argument in zip(stage.reads, stage.op.block.args, strict=False):
-            if any(argument in op.operands for op in ops) or argument in fixed:
-                at = memory.offset(emit, access, env, None)
-                flat = memory.flat[access.memory]
-                body.values[argument] = load(emit, Elements(flat, at))
-        for op in ops:
-            if isinstance(op, IndexOp):
-                body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
-        body.run(emit, ops, {}, None)
+        body = self._computed(emit, memory, envs, self.stage, fixed)
         kind = self.memory.type
         assert isinstance(kind, MemRefType)
         shape = kind.get_shape()
@@ -132,6 +124,29 @@ class Stream:
                 inside = kept_inside(emit, body.values[index].value, extent)
                 total = emit.plus(total, emit.times(inside, stride))
         return total
+
+    def _computed(
+        self, emit: Emitter, memory: Memory, envs: Envs, stage: Stage, values: Sequence[SSAValue]
+    ) -> Body:
+        """Values of a stage's body that are the same along its loops, and what they follow from."""
+        ops, env = needed_for(stage.op, values), envs[stage]
+        body = Body(1)
+        for access, argument in zip(stage.reads, stage.op.block.args, strict=False):
+            if not any(argument in op.operands for op in ops) and argument not in values:
+                continue
+            if (maker := self.makers.get(access.memory)) is None:
+                at = memory.offset(emit, access, env, None)
+                body.values[argument] = load(emit, Elements(memory.flat[access.memory], at))
+                continue
+            made = _made_by(maker, access.memory)
+            there = self._computed(emit, memory, envs, maker, [made])
+            there.materialize(emit, made)
+            body.values[argument] = there.values[made]
+        for op in ops:
+            if isinstance(op, IndexOp):
+                body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
+        body.run(emit, ops, {}, None)
+        return body
 
 
 def kept_inside(emit: Emitter, index: SSAValue, extent: int) -> SSAValue:
@@ -154,7 +169,7 @@ class RowPrefetch:
         return [
             Ahead(
                 memory.flat[s.memory],
-                s.start(emit, memory, envs[s.stage]),
+                s.start(emit, memory, envs),
                 s.strides,
                 element_bytes(s.element),
             )
@@ -182,7 +197,25 @@ def streams_alike(host: Sweep, sweeps: Sequence[Sweep], memory: Memory) -> tuple
     """The contiguous reads of all sweeps that are walked as `host` is, each once."""
     alike = [s for s in sweeps if is_plain(s) and s.extents == host.extents]
     alike = [s for s in alike if s.place == host.place]
-    return _distinct(s for sweep in alike for s in _streams(sweep, host.place, memory))
+    makers = _makers(sweeps)
+    return _distinct(s for sweep in alike for s in _streams(sweep, host.place, memory, makers))
+
+
+def _makers(sweeps: Sequence[Sweep]) -> dict[SSAValue, Stage]:
+    """Pointwise stages that make one number for a row, by where they leave it."""
+    stages = [stage for sweep in sweeps for stage in sweep.members]
+    return {
+        write.memory: stage
+        for stage in stages
+        if stage.is_pointwise and not stage.inner and not stage.totals
+        for write in stage.writes
+    }
+
+
+def _made_by(stage: Stage, memory: SSAValue) -> SSAValue:
+    """What a stage leaves in memory."""
+    (number,) = (n for n, write in enumerate(stage.writes) if write.memory is memory)
+    return stage.op.yielded[number]
 
 
 def is_plain(sweep: Sweep) -> bool:
@@ -203,12 +236,14 @@ def fetch_along(emit: Emitter, sweep: Sweep, memory: Memory, envs: Envs) -> list
                 reason = f"read {number} is made in the kernel; others are {outside}"
                 raise illegal(stage.op, f"prefetch: {reason}")
             size = element_bytes(stream.element)
-            start = emit.plus(stream.start(emit, memory, envs[stage]), distance // size)
+            start = emit.plus(stream.start(emit, memory, envs), distance // size)
             found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))
     return found
 
 
-def _streams(sweep: Sweep, place: int, memory: Memory) -> Iterator[Stream]:
+def _streams(
+    sweep: Sweep, place: int, memory: Memory, makers: Mapping[SSAValue, Stage]
+) -> Iterator[Stream]:
     for stage in sweep.stages:
         reads: list[Access | ReadOp] = [
             r for r in stage.reads if r.pad is None and _varies(r, stage)
@@ -216,12 +251,17 @@ def _streams(sweep: Sweep, place: int, memory: Memory) -> Iterator[Stream]:
         reads += [
             op
             for op in stage.op.block.ops
-            if isinstance(op, ReadOp) and _is_row_of_table(op, stage, memory)
+            if isinstance(op, ReadOp) and _is_row_of_table(op, stage, memory, makers)
         ]
         for read in reads:
-            stream = Stream(sweep, stage, read)
+            stream = Stream(sweep, stage, read, _inside(makers, memory))
             if stream.memory not in memory.scratch and stream.strides[place] == 1:
                 yield stream
+
+
+def _inside(makers: Mapping[SSAValue, Stage], memory: Memory) -> dict[SSAValue, Stage]:
+    """Those that leave a number in scratch."""
+    return {value: stage for value, stage in makers.items() if value in memory.scratch}
 
 
 def _varies(read: Access, stage: Stage) -> bool:
@@ -232,22 +272,39 @@ def _walks(index: SSAValue, order: Sequence[int]) -> bool:
     return isinstance(index.owner, IndexOp) and index.owner.dim.value.data in order
 
 
-def _is_row_of_table(op: ReadOp, stage: Stage, memory: Memory) -> bool:
+def _is_row_of_table(
+    op: ReadOp, stage: Stage, memory: Memory, makers: Mapping[SSAValue, Stage]
+) -> bool:
     """Whether each index is an inner dimension, or known from the row's position alone."""
     fixed = [i for i in op.indices if not _walks(i, stage.inner)]
-    ops = needed_for(stage.op, fixed)
+    reads = _reads_for(stage, fixed)
+    return bool(reads) and all(_is_known(r, stage, memory, makers) for r in reads)
+
+
+def _reads_for(stage: Stage, values: Sequence[SSAValue]) -> list[Access] | None:
+    """What values of a body are computed of; None if they vary in a row, or are looked up."""
+    ops = needed_for(stage.op, values)
     if any(isinstance(o, ReadOp) or _walks(o.results[0], stage.inner) for o in ops):
-        return False
-    used = {operand for o in ops for operand in o.operands} | set(fixed)
-    reads = [
+        return None
+    used = {operand for o in ops for operand in o.operands} | set(values)
+    return [
         access
         for access, argument in zip(stage.reads, stage.op.block.args, strict=False)
         if argument in used
     ]
-    return bool(reads) and all(
-        r.pad is None and r.memory not in memory.scratch and not any(map(r.stride, stage.inner))
-        for r in reads
-    )
+
+
+def _is_known(read: Access, stage: Stage, memory: Memory, makers: Mapping[SSAValue, Stage]) -> bool:
+    """Whether a read gives one number for a row, which can be read, or computed, ahead of it."""
+    if read.pad is not None or any(map(read.stride, stage.inner)):
+        return False
+    if read.memory not in memory.scratch:
+        return True
+    maker = makers.get(read.memory)
+    if maker is None or maker is stage:
+        return False
+    reads = _reads_for(maker, [_made_by(maker, read.memory)])
+    return reads is not None and all(_is_known(r, maker, memory, makers) for r in reads)
 
 
 def _distinct(streams: Iterator[Stream]) -> tuple[Stream, ...]:

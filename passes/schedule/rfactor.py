@@ -112,7 +112,7 @@ def _split(function: func.FuncOp, nest: GenericOp, by: By) -> None:
     first.attributes.update(nest.attributes)
     replace_positions(first, place)
     set_schedule(first, replace(schedule_of(nest), rfactor=None))
-    first.slice_at(nest.slices, nest.symbols)
+    first.slice_at(nest.slices, nest.symbols, nest.steps)
     put_in_front(first, nest)
     put_beside(_joining(nest, monoids, buffers, kept, by.count), nest, kept)
     nest.detach()

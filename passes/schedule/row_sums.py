@@ -20,7 +20,7 @@ from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.cost.sweep_limits import CLEARING_UNROLL
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, identity_value, store
-from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors
@@ -55,7 +55,8 @@ def emit_sums(
     emit.again(loop)
     inner, later = emit.inside(loop.body.block), None
     if (fetch := segment.prefetch()) is not None:
-        last = inner.least(inner.plus(counter, fetch.rows), prod(turns) - 1)
+        end = inner.minus(known_index(loop.ub), 1)  # rows behind it may be padding
+        last = inner.least(inner.plus(counter, fetch.rows), end)
         later = _envs(stages, [*position, *inner.split(last, turns)])
     at = _envs(stages, [*position, *inner.split(counter, turns)])
     segment.run(inner, at, None, later)

@@ -21,6 +21,7 @@ from lamina.passes.contracts.task_loops import LOOPS, index_range
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kept_slices import verify_kept, windows_of
+from lamina.passes.schedule.live_rows import row_ahead
 from lamina.passes.schedule.loop_ends import end_loops, end_rows
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 from lamina.passes.schedule.pair_copy import PairCopy
@@ -218,16 +219,24 @@ class Task:
             or len(self.sweeps) != 1
             or any(isinstance(op, LOOPS) for op in ops)
             or any(self._parts(stage) for stage in self.stages)
-            or entry.step * count != extent
+            or (entry.step is not None and entry.step * count != extent)
             or any(sweep.extents for sweep in sweeps[1:])
             or not only_reduces(sweeps[0], sweeps[1:], self.outputs)
         ):
             raise illegal(first.op, jam_refusal(count, extent))
-        rows = [self._far_row(emit, k, entry.step) for k in range(count)]
+        rows = [self._row_beside(emit, k, entry.step) for k in range(count)]
         RowSegment(sweeps, self.memory, self.outputs).run_together(emit, rows)
         for op in ops:
             if not isinstance(op, GenericOp):
                 emit.again(op)
+
+    def _row_beside(self, emit: Emitter, number: int, step: int | None) -> Envs:
+        """The positions of the row that is `number` steps behind the task's own."""
+        if step is not None:
+            return self._far_row(emit, number, step)
+        (computed,) = self.stages[0].op.steps
+        ahead = emit.times(known_index(computed), number)
+        return self._envs(emit, [emit.plus(self.starts[0], ahead)])
 
     def _far_row(self, emit: Emitter, number: int, step: int) -> Envs:
         """The positions of the row that is `number` steps behind the task's own.
@@ -275,14 +284,12 @@ class Task:
             return None
         if len(self.starts) > 1:
             raise illegal(self.stages[0].op, "prefetch_rows: several loops walk the rows")
-        rows = [entry.extent(self.stages[0].op.extents) for _, entry in self.bound[self.stages[0]]]
-        return self._envs(
-            emit,
-            [
-                emit.least(emit.plus(start, fetch), count - 1)
-                for start, count in zip(self.starts, rows, strict=True)
-            ],
-        )
+        first = self.stages[0]
+        ahead = [
+            row_ahead(emit, first.op, entry.dims, start, fetch)
+            for start, (_, entry) in zip(self.starts, self.bound[first], strict=True)
+        ]
+        return self._envs(emit, ahead)
 
     def _is_whole(self, stage: Stage, dim: int) -> bool:
         """Whether a sliced dimension is walked from end to end."""

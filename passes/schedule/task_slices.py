@@ -22,7 +22,7 @@ def block_of(value: SSAValue) -> Block | None:
 
 def is_bound(entry: Slice, rows: Sequence[int]) -> bool:
     """Whether a slice is one row of the task, or several side by side."""
-    return set(entry.dims) <= set(rows) and (not entry.extended or entry.step > 1)
+    return set(entry.dims) <= set(rows) and (not entry.extended or entry.step != 1)
 
 
 def take_slices(stage: Stage) -> list[Bound]:
@@ -44,7 +44,7 @@ def inner_slices(stage: Stage) -> dict[int, Bound]:
     for symbol, entry in zip(stage.op.symbols, stage.op.slices, strict=True):
         if set(entry.dims) <= set(stage.rows):
             continue
-        if entry.step > 1:
+        if entry.step != 1:
             raise illegal(stage.op, f"slice of {entry.name}: steps are for rows side by side")
         (left,) = collapse([stage], [entry.dims])
         if len(left) > 1:
@@ -63,6 +63,7 @@ def verify_alike(stages: Sequence[Stage], bound: dict[Stage, list[Bound]]) -> No
             (symbol, entry.size, entry.step, entry.extended, [places[d] for d in entry.dims])
             for symbol, entry in bound[stage]
         ]
+        said += stage.op.steps
         said += [
             [places.get(d) for d in entry.dims]
             for entry in stage.op.slices

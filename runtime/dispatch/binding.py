@@ -32,7 +32,8 @@ class BoundProgram:
     `pointers` has an address for each slot, those of inputs and outputs being filled in by calls.
     `copies` are (source, target, bytes): new values of what the program mutates. `keeps_gil` says
     that a run is short enough to keep other threads of Python waiting. `kept` is what the addresses
-    point into.
+    point into. `brief_up_to` gives, by the most that a call's only size may be, up to which size a
+    run is as short.
     """
 
     main: int
@@ -42,6 +43,7 @@ class BoundProgram:
     failed: Callable[[int], None]
     keeps_gil: bool
     kept: list[object] = field(default_factory=list)
+    brief_up_to: Callable[[int], int] = lambda most: 0
 
     def __post_init__(self) -> None:
         mutated = {target for _, target, _ in self.copies}
@@ -93,6 +95,15 @@ class BoundProgram:
         entry = "lamina_call_boxed" if layout.boxed is not None else "lamina_call"
         return native_calls().function(owner, entry)
 
+    def _brief(self, opened: OpenInputs | None, sizes: Any) -> tuple[int, int]:
+        """Up to which size runs are short, and the place of the pointer to it; -1 if they are of
+        none, or of several."""
+        passed = [n for n, size in enumerate(opened.sizes if opened else ()) if size.is_passed]
+        if opened is None or len(passed) != 1:
+            return 0, -1
+        most = self.brief_up_to(opened.sizes[passed[0]].most)
+        return most, sizes[passed[0]].pointer if most else -1
+
     def record(
         self, layout: Layout, slow: Callable[..., Any], opened: OpenInputs | None = None
     ) -> tuple[bytes, list[object]]:
@@ -114,6 +125,7 @@ class BoundProgram:
         boxed = None
         if layout.boxed is not None:
             boxed = (ctypes.c_int32 * max(len(layout.boxed), 1))(*layout.boxed)
+        brief, brief_at = self._brief(opened, sizes)
         nested = NestedCalls(self, layout)
         watched, broken = layout.watched, self._broken
         record = structure("Program")(
@@ -126,6 +138,8 @@ class BoundProgram:
             nested=id(nested),
             broken=id(broken),
             open=ctypes.addressof(sizes),
+            brief=brief,
+            brief_at=brief_at,
             calls=ctypes.addressof(opened.calls) if opened is not None else None,
             pointers=ctypes.addressof(self.template),
             inputs=ctypes.addressof(inputs),

@@ -199,6 +199,7 @@ RECORDS: dict[str, Fields] = {
         ("broken", "ptr"),  # raises the error of a check, by the output that it is
         ("open", "ptr"),  # sizes that calls tell
         ("calls", "ptr"),  # how many there were; null where nobody counts
+        ("brief", "i64"),  # runs with sizes up to there keep the GIL if the lock is free
         ("layout", "ptr"),  # for each entry of the result the number of an output, or -1 for None
         ("pointer_count", "i32"),
         ("input_count", "i32"),
@@ -212,6 +213,7 @@ RECORDS: dict[str, Fields] = {
         ("form", "i32"),  # 0: the only result itself, 1: a tuple, 2: a list
         ("native_kind", "i32"),  # without inputs: 0 gives NumPy arrays, 1 tensors
         ("guarded", "i32"),  # 1: the caller knows that no input is lazily negated or conjugated
+        ("brief_at", "i32"),  # the pointer to the size that `brief` is of; -1 if it is of none
     ),
     # see `watched.Watched`
     "Watched": (

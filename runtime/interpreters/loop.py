@@ -210,20 +210,20 @@ def run_slice(
     inputs: Sequence[Any],
     sources: Sequence[Any],
     outs: Sequence[Any],
-    starts: Sequence[Any],
+    indices: Sequence[Any],
 ) -> None:
-    """Run the part of a nest that begins at `starts`, into memory.
+    """Run the part of a nest that begins at the first of `indices`, into memory; others are steps.
 
     Reductions begin anew where it begins at 0 in every dimension that they reduce.
     """
     if 0 in op.extents:
         return
-    grid = slice_grids(op.extents, op.slices, starts)
+    grid = slice_grids(op.extents, op.slices, indices)
     writes = zip(outs, op.write_maps, op.combiner_names, identities(op), strict=True)
     for out, index_map, combiner, start in writes:
         kept = index_map.used_dims()
         reduced = (n for n, entry in enumerate(op.slices) if not kept.issuperset(entry.dims))
-        if combiner != "store" and all(starts[number] == 0 for number in reduced):
+        if combiner != "store" and all(indices[number] == 0 for number in reduced):
             where = [evaluate_expr(e, grid) for e in index_map.results]
             out[tuple(np.broadcast_arrays(*where)) if where else ...] = start
     _run_chunk(op, inputs, sources, list(outs), grid)

@@ -33,20 +33,23 @@ def grids(extents: Sequence[int], low: int, high: int) -> dict[int, Any]:
 
 
 def slice_grids(
-    extents: Sequence[int], slices: Sequence[Slice], starts: Sequence[int]
+    extents: Sequence[int], slices: Sequence[Slice], indices: Sequence[int]
 ) -> dict[int, Any]:
-    """An index array for each dimension, over the slices of the domain that begin at `starts`.
+    """An index array for each dimension, over the slices of the domain that begin at the first of
+    `indices`; the others are their steps, of those that have no number for it.
 
     Dimensions that are walked as one vary along one axis. Raises ExecutionError for a slice that
     begins outside.
     """
     rank = len(extents)
     runs = {dim: (dim, np.arange(extent)) for dim, extent in enumerate(extents)}
-    for entry, start in zip(slices, starts, strict=True):
+    steps = iter(indices[len(slices) :])
+    for entry, start in zip(slices, indices[: len(slices)], strict=True):
         extent = entry.extent(extents)
         if not 0 <= start < extent:
             raise ExecutionError(f"slice of {entry.name}: begins at {start}, there are {extent}")
-        places = int(start) + entry.step * np.arange(entry.size)
+        step = int(next(steps)) if entry.step is None else entry.step
+        places = int(start) + step * np.arange(entry.size)
         places = np.unravel_index(places[places < extent], [extents[d] for d in entry.dims])
         axis = max(entry.dims, key=lambda d: (extents[d] != 1, entry.dims.index(d)))
         for dim, run in zip(entry.dims, places, strict=True):

@@ -76,6 +76,19 @@ func.func @main(%x: tensor<?x3x8x8xf32> {lamina.dims = [#lamina.size<n in [1, 16
 
 // -----
 
+// Rows are looked up as they were, so that no place counts from the end; those of padding are 0.
+
+// CHECK-LABEL: @main
+// CHECK:         [[SAFE:%\S+]] = aten.where.self({{.*}}, %i, {{.*}})
+// CHECK-NEXT:    aten.embedding.default(%w, [[SAFE]]) : (tensor<9x8xf32>, tensor<16xi64>) -> tensor<16x8xf32>
+// CHECK-NOT:     aten.add
+func.func @main(%i: tensor<?xi64> {lamina.dims = [#lamina.size<n in [1, 16]>]}, %w: tensor<9x8xf32>) -> tensor<?x8xf32> {
+  %0 = aten.embedding.default(%w, %i) : (tensor<9x8xf32>, tensor<?xi64>) -> tensor<?x8xf32>
+  func.return %0 : tensor<?x8xf32>
+}
+
+// -----
+
 // Dimensions that are joined are read from where they stand: rows stay whole.
 
 // CHECK-LABEL: @main

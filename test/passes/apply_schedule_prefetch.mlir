@@ -174,3 +174,142 @@ func.func private @in_cache(%x: memref<512x2048xf32>, %z: memref<512x2048xf32>) 
 // CHECK:         vector.store
 // CHECK-LABEL: @in_cache
 // CHECK-NOT:     prefetch
+
+// -----
+
+// Rows of a table at places that another nest masks: that of a row to come is computed ahead. It is
+// the last row that counts at most: the argument may end there.
+func.func private @masked(%ids: memref<8192xi64>, %n: memref<i64>, %table: memref<65536x1024xf32>, %y: memref<8192xf32>) attributes {lamina.kernel, lamina.live = #loop.live<[arg1 of 8192]>} {
+  %p = memref.alloc() : memref<8192xi64>
+  loop.generic (i) in [8192] reads(%ids[i] : memref<8192xi64>, %n[] : memref<i64>) writes([i] store into %p : memref<8192xi64>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%id: i64, %c: i64):
+    %i = loop.index 0 : index
+    %at = arith.index_cast %i : index to i64
+    %in = arith.cmpi slt, %at, %c : i64
+    %zero = arith.constant 0 : i64
+    %safe = arith.select %in, %id, %zero : i64
+    loop.yield %safe : i64
+  }
+  %m = memref.alloc() : memref<8192xf32>
+  %e = memref.alloc() : memref<8192x1024xf32>
+  loop.generic (i, j) in [8192, 1024] reads(%p[i] : memref<8192xi64>) sources(%table : memref<65536x1024xf32>) writes([i, j] store into %e : memref<8192x1024xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%id: i64, %t: memref<65536x1024xf32>):
+    %n0 = arith.index_cast %id : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %t[%n0, %j] : memref<65536x1024xf32>
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>, %m[i] : memref<8192xf32>) writes([i] add into %y : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @masked
+// CHECK:         scf.parallel
+// CHECK-SAME:    ([[ZERO:%\S+]], [[END:%\S+]], [[ONE:%\S+]])
+// CHECK-NEXT:    ^{{.*}}([[R:%\S+]]: index):
+// CHECK:         [[N:%\S+]] = arith.addi [[R]], {{.*}}
+// CHECK-NEXT:    [[LAST:%\S+]] = arith.subi [[END]], {{.*}}
+// CHECK-NEXT:    [[A:%\S+]] = arith.minsi [[N]], [[LAST]]
+// CHECK:         vector.reduction <maximumf>
+// CHECK-NEXT:    [[ID:%\S+]] = memref.load %{{.*}}[[[A]]] : memref<8192xi64>
+// CHECK-NEXT:    [[COUNT:%\S+]] = memref.load
+// CHECK-NEXT:    [[AT:%\S+]] = arith.index_cast [[A]]
+// CHECK-NEXT:    [[IN:%\S+]] = arith.cmpi slt, [[AT]], [[COUNT]]
+// CHECK-NEXT:    [[P:%\S+]] = arith.select [[IN]], [[ID]]
+// CHECK-NEXT:    [[PLACE:%\S+]] = arith.index_cast [[P]]
+// CHECK-NEXT:    [[FITS:%\S+]] = arith.cmpi ult, [[PLACE]]
+// CHECK-NEXT:    [[SAFE:%\S+]] = arith.select [[FITS]], [[PLACE]]
+// CHECK-NEXT:    arith.muli [[SAFE]]
+// CHECK:         loop.prefetch
+
+// -----
+
+// Where rows that count lie behind others, nothing is asked of one that does not: the row at hand
+// stands for it.
+func.func private @gaps(%ids: memref<8192xi64>, %n: memref<i64>, %table: memref<65536x1024xf32>, %y: memref<8192xf32>) attributes {lamina.kernel, lamina.live = #loop.live<[64, arg1 of 128]>} {
+  %p = memref.alloc() : memref<8192xi64>
+  loop.generic (i) in [8192] reads(%ids[i] : memref<8192xi64>, %n[] : memref<i64>) writes([i] store into %p : memref<8192xi64>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [64, arg1 of 128]>} {
+  ^bb0(%id: i64, %c: i64):
+    %i = loop.index 0 : index
+    %at = arith.index_cast %i : index to i64
+    %in = arith.cmpi slt, %at, %c : i64
+    %zero = arith.constant 0 : i64
+    %safe = arith.select %in, %id, %zero : i64
+    loop.yield %safe : i64
+  }
+  %m = memref.alloc() : memref<8192xf32>
+  %e = memref.alloc() : memref<8192x1024xf32>
+  loop.generic (i, j) in [8192, 1024] reads(%p[i] : memref<8192xi64>) sources(%table : memref<65536x1024xf32>) writes([i, j] store into %e : memref<8192x1024xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [64, arg1 of 128]>} {
+  ^bb0(%id: i64, %t: memref<65536x1024xf32>):
+    %n0 = arith.index_cast %id : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %t[%n0, %j] : memref<65536x1024xf32>
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [64, arg1 of 128]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>, %m[i] : memref<8192xf32>) writes([i] add into %y : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [64, arg1 of 128]>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @gaps
+// CHECK:         scf.parallel
+// CHECK:         [[R:%\S+]] = arith.minsi {{.*}}
+// CHECK-NEXT:    memref.alloca
+// CHECK-NEXT:    [[N:%\S+]] = arith.addi [[R]]
+// CHECK-NEXT:    [[A:%\S+]] = arith.minsi [[N]]
+// CHECK-NEXT:    [[DIGIT:%\S+]] = arith.remui [[A]]
+// CHECK:         [[COUNTS:%\S+]] = arith.cmpi ult, [[DIGIT]]
+// CHECK-NEXT:    [[AHEAD:%\S+]] = arith.select [[COUNTS]], [[A]], [[R]]
+// CHECK:         vector.reduction <maximumf>
+// CHECK-NEXT:    memref.load %{{.*}}[[[AHEAD]]] : memref<8192xi64>
+// CHECK:         loop.prefetch
+
+// -----
+
+// Places that are looked up themselves are not followed.
+func.func private @looked_up(%ids: memref<8192xi64>, %n: memref<i64>, %table: memref<65536x1024xf32>, %y: memref<8192xf32>) attributes {lamina.kernel, lamina.live = #loop.live<[arg1 of 8192]>} {
+  %p = memref.alloc() : memref<8192xi64>
+  loop.generic (i) in [8192] sources(%ids : memref<8192xi64>) writes([i] store into %p : memref<8192xi64>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%t: memref<8192xi64>):
+    %i = loop.index 0 : index
+    %back = arith.constant 8191 : index
+    %from = arith.subi %back, %i : index
+    %safe = loop.read %t[%from] : memref<8192xi64>
+    loop.yield %safe : i64
+  }
+  %m = memref.alloc() : memref<8192xf32>
+  %e = memref.alloc() : memref<8192x1024xf32>
+  loop.generic (i, j) in [8192, 1024] reads(%p[i] : memref<8192xi64>) sources(%table : memref<65536x1024xf32>) writes([i, j] store into %e : memref<8192x1024xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%id: i64, %t: memref<65536x1024xf32>):
+    %n0 = arith.index_cast %id : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %t[%n0, %j] : memref<65536x1024xf32>
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>) writes([i] max into %m : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [8192, 1024] reads(%e[i, j] : memref<8192x1024xf32>, %m[i] : memref<8192xf32>) writes([i] add into %y : memref<8192xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8192]>} {
+  ^bb0(%v: f32, %top: f32):
+    %d = arith.subf %v, %top : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @looked_up
+// CHECK-NOT:     prefetch
+// CHECK:         func.return

@@ -240,7 +240,7 @@ func.func private @pieces(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<12
 
 // -----
 
-// Rows that are reduced side by side are neighbours, and what is left of those that count runs by itself.
+// Rows that are reduced side by side are a quarter of those that count apart, and what is left runs by itself.
 func.func private @side_by_side(%x: memref<128x64xf32>, %n: memref<i64>, %y: memref<128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, jam = 4>]} {
   loop.generic (i, j) in [128, 64] reads(%x[i, j] : memref<128x64xf32>) writes([i] add into %y : memref<128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 128]>} {
   ^bb0(%v: f32):
@@ -252,8 +252,8 @@ func.func private @side_by_side(%x: memref<128x64xf32>, %n: memref<i64>, %y: mem
 // CHECK:         %[[ROWS:.*]] = loop.live_count(%n) in <[arg0 of 128]> : memref<i64>
 // CHECK:         %[[MANY:.*]] = arith.divui %[[ROWS]], %{{.*}} : index
 // CHECK:         "scf.parallel"(%{{.*}}, %[[MANY]], %{{.*}})
-// CHECK:           %[[START:.*]] = arith.muli %{{.*}}, %{{.*}} : index
-// CHECK:           slice(d0 = %{{.*}} x 4)
+// CHECK-NEXT:    ^{{.*}}(%[[START:.*]]: index):
+// CHECK-NEXT:      slice(d0 = %[[START]] x 4 step %[[MANY]])
 // CHECK:         %[[DONE:.*]] = arith.muli %[[MANY]], %{{.*}} : index
 // CHECK:         scf.for %[[ROW:.*]] = %[[DONE]] to %[[ROWS]] step
 // CHECK:           slice(d0 = %[[ROW]])

@@ -199,3 +199,124 @@ func.func private @turned(%x: memref<8x12xf32>, %y: memref<8x12xf32>) attributes
   func.return
 }
 // CHECK: error: loop.generic: lamina.schedule: tile: what a row hands on is not divided as the tasks are
+
+// -----
+
+// Steps that are computed: a fourth of the rows that count, which the counter of the loop does not reach.
+func.func private @computed_steps(%x: memref<32x45xf32>, %n: memref<i64>, %y: memref<32xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = loop.live_count(%n) in <[arg0 of 32]> : memref<i64>
+  %s = arith.divui %rows, %c4 : index
+  "scf.parallel"(%c0, %s, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%r: index):
+    loop.generic (i, j) in [32, 45] slice(i = %r x 4 step %s) reads(%x[i, j] : memref<32x45xf32>) writes([i] add into %y : memref<32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK-LABEL: @computed_steps
+// CHECK:         [[S:%\S+]] = arith.divui
+// CHECK:         slice(d0 = [[R:%\S+]] x 4 step [[S]])
+
+// -----
+
+// Five fourths are more than there are.
+func.func private @five_of_four(%x: memref<32x45xf32>, %n: memref<i64>, %y: memref<32xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = loop.live_count(%n) in <[arg0 of 32]> : memref<i64>
+  %s = arith.divui %rows, %c4 : index
+  "scf.parallel"(%c0, %s, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%r: index):
+    loop.generic (i, j) in [32, 45] slice(i = %r x 5 step %s) reads(%x[i, j] : memref<32x45xf32>) writes([i] add into %y : memref<32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: a step that is computed is arith.divui of a number of rows by 5, and ends the loop whose counter the slice begins at
+
+// -----
+
+// A loop that goes further than its steps are apart.
+func.func private @another_loop(%x: memref<32x45xf32>, %n: memref<i64>, %y: memref<32xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = loop.live_count(%n) in <[arg0 of 32]> : memref<i64>
+  %s = arith.divui %rows, %c4 : index
+  "scf.parallel"(%c0, %c4, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%r: index):
+    loop.generic (i, j) in [32, 45] slice(i = %r x 4 step %s) reads(%x[i, j] : memref<32x45xf32>) writes([i] add into %y : memref<32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: a step that is computed is arith.divui of a number of rows by 4, and ends the loop whose counter the slice begins at
+
+// -----
+
+// A share of more rows than there are.
+func.func private @more_rows(%x: memref<32x45xf32>, %n: memref<i64>, %y: memref<32xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = loop.live_count(%n) in <[arg0 of 64]> : memref<i64>
+  %s = arith.divui %rows, %c4 : index
+  "scf.parallel"(%c0, %s, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%r: index):
+    loop.generic (i, j) in [32, 45] slice(i = %r x 4 step %s) reads(%x[i, j] : memref<32x45xf32>) writes([i] add into %y : memref<32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: a step that is computed is arith.divui of a number of rows by 4, and ends the loop whose counter the slice begins at
+
+// -----
+
+// A slice that begins elsewhere.
+func.func private @elsewhere(%x: memref<32x45xf32>, %n: memref<i64>, %y: memref<32xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c4 = arith.constant 4 : index
+  %rows = loop.live_count(%n) in <[arg0 of 32]> : memref<i64>
+  %s = arith.divui %rows, %c4 : index
+  "scf.parallel"(%c0, %s, %c1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%r: index):
+    %at = arith.muli %r, %c1 : index
+    loop.generic (i, j) in [32, 45] slice(i = %at x 4 step %s) reads(%x[i, j] : memref<32x45xf32>) writes([i] add into %y : memref<32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+// CHECK: error: loop.generic: slice of d0: a step that is computed is arith.divui of a number of rows by 4, and ends the loop whose counter the slice begins at
+
+// -----
+
+// A step for each slice that has no number for it.
+func.func private @no_step(%x: memref<32x45xf32>, %y: memref<32xf32>) attributes {lamina.kernel} {
+  %c0 = arith.constant 0 : index
+  "loop.generic"(%x, %y, %c0) <{domain = array<i64: 32, 45>, input_maps = [affine_map<(d0, d1) -> (d0, d1)>], pads = [unit], output_maps = [affine_map<(d0, d1) -> (d0)>], combiners = ["add"], operandSegmentSizes = array<i32: 1, 0, 1, 1>, slices = [#loop.slice<[0] x 4 step ?>]}> ({
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }) : (memref<32x45xf32>, memref<32xf32>, index) -> ()
+  func.return
+}
+// CHECK: Operation does not verify: loop.generic: 1 slices with 1 computed steps and 1 symbols

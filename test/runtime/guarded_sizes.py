@@ -204,6 +204,28 @@ BATCHED = (*map(Function, (*_OF_ROWS, *_OF_PRODUCTS)),)
 """Programs of a batch of 24 by 17: where but batches are open, arguments are passed as they are."""
 BATCHES = (3, 1, 2, 4, 5, 7, 8, 15, 33, 64, 100, 255, 1023)
 
+
+class Embedded(nn.Module):
+    """A norm of rows of a table that leaves the caches: rows to come are fetched ahead."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(40000, 512)
+
+    def forward(self, ids: torch.Tensor) -> Any:
+        rows = self.table(ids)
+        return nn.functional.layer_norm(rows, rows.shape[1:])
+
+
+class Largest(nn.Module):
+    """A row's largest element, of several rows at once, of a bound that leaves the caches."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        return x.argmax(1), x.amax(1)
+
+
+ROWS = (1, 2, 3, 4, 5, 7, 9, 63, 170, 1023, 1024)
+
 SHAPES = ((3, 5), (1, 2), (4, 16), (2, 17), (16, 3), (5, 33), (3, 5), (17, 2), (3, 64))
 """Batches and lengths: small ones, those of bounds, one more, and larger than any before."""
 
@@ -245,15 +267,34 @@ def judge_batches(program: nn.Module) -> None:
         torch.testing.assert_close(compiled(argument(x)), wanted, rtol=1e-4, atol=1e-4)
 
 
+def judge_rows() -> None:
+    """Exports programs with an open number of rows, whose arguments end where a call's rows do."""
+    dims = ({0: Dim("rows", min=1, max=1024)},)
+    ids = [torch.randint(40000, (count,)) for count in ROWS]
+    rows = [torch.randn(count, 1024) for count in ROWS]
+    for program, calls in ((Embedded().eval(), ids), (Largest(), rows)):
+        exported = torch.export.export(program, (calls[-1],), dynamic_shapes=dims)
+        compiled = lamina.compile(exported, versions="padded")
+        for given in calls:
+            wanted = program(given)
+            torch.testing.assert_close(compiled(argument(given)), wanted, rtol=1e-4, atol=1e-4)
+        schedules = "".join(str(k.schedule) for k in compiled.sizes[-1].compiled.kernels)
+        assert ("prefetch_rows" if calls is ids else "jam") in schedules
+
+
 def main(how: str, *options: str) -> None:
     """Runs all programs one way, or every third."""
     torch.manual_seed(0)
     torch._dynamo.config.recompile_limit = 64  # strides are guarded, too
     guard(short=buffers.ALIGNMENT if "--short" in options else 0)
     with torch.no_grad():
+        if how == "rows":
+            judge_rows()
         for program in BATCHED if how == "batches" else ():
             judge_batches(program)
-        for program in () if how == "batches" else PROGRAMS[:: 3 if "--some" in options else 1]:
+        for program in (
+            () if how in ("batches", "rows") else PROGRAMS[:: 3 if "--some" in options else 1]
+        ):
             torch._dynamo.reset()
             compiled = by_dynamo(program) if how == "compile" else by_export(program)
             if how != "threads":

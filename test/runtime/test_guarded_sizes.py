@@ -29,6 +29,7 @@ def outcome(*arguments: str) -> subprocess.CompletedProcess[str]:
     [
         ("threads", "--some"),
         ("batches",),
+        ("rows",),
         pytest.param(("threads",), marks=pytest.mark.long),
         pytest.param(("compile",), marks=pytest.mark.long),
     ],

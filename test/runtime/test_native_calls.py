@@ -189,6 +189,51 @@ def test_long_programs_let_other_threads_run_and_take_turns() -> None:
     assert not wrong
 
 
+SIZED = """
+func.func @main(%x: tensor<?x64xf32> {lamina.dims = [#lamina.size<n in [1, 4096]>]},
+                %w: tensor<WxWxf32>) -> tensor<?x64xf32> {
+  %0 = aten.sum.default(%w) : (tensor<WxWxf32>) -> tensor<f32>
+  %1 = aten.mul.Tensor(%x, %0) : (tensor<?x64xf32>, tensor<f32>) -> tensor<?x64xf32>
+  %2 = aten.softmax.int(%1, 1) : (tensor<?x64xf32>) -> tensor<?x64xf32>
+  func.return %2 : tensor<?x64xf32>
+}
+"""
+
+
+@pytest.mark.parametrize(("width", "brief"), [(8, 64), (512, 0)])
+def test_few_rows_of_long_programs_are_short(width: int, brief: int) -> None:
+    """As far as kernels end at the rows that count: a sum beside them takes what it takes.
+
+    A row is some 400 operations, of the 32,768 that are short.
+    """
+    sized = lamina.compile(SIZED.replace("W", str(width)), versions="padded")
+    w = np.zeros((width, width), np.float32)
+    assert sized(np.zeros((4000, 64), np.float32), w).shape == (4000, 64)
+    program = sized.sizes[-1].compiled.program
+    assert not program.is_short and program.brief_up_to(4096) == brief
+
+
+def test_short_and_long_calls_of_a_program_take_turns() -> None:
+    """Short ones keep the GIL if nobody is in the program, and wait without it if somebody is."""
+    sized = lamina.compile(SIZED.replace("W", "8"), versions="padded")
+    w, wrong = np.ones((8, 8), np.float32), list[int]()
+    given = {n: np.random.default_rng(n).random((n, 64), np.float32) for n in (1, 5, 30, 4000)}
+    wanted = {n: sized(x, w).copy() for n, x in given.items()}
+
+    def work(sizes: tuple[int, ...]) -> None:
+        for _ in range(100):
+            wrong.extend(n for n in sizes if not np.array_equal(sized(given[n], w), wanted[n]))
+
+    threads = [
+        threading.Thread(target=work, args=(sizes,)) for sizes in ((1, 30), (4000,), (5, 4000))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+
+
 def test_records_have_the_sizes_that_llvm_gives_them() -> None:
     sizes = [f"size_{name}" for name in RECORDS]
     text = native_source() + "".join(

@@ -362,3 +362,32 @@ def test_other_functions_have_sizes_too() -> None:
     check(compiled, 3)
     for size in (2, 3, 0):
         assert (compiled.entries["twice"](random(size)) == 2 * random(size)).all()
+
+
+@pytest.mark.parametrize("policy", ["exact", "padded"])
+@pytest.mark.parametrize(
+    "rows", ["tensor<9x4xf32>", "tensor<?x4xf32> {lamina.dims = [#lamina.size<r>]}"]
+)
+@pytest.mark.parametrize(
+    "op",
+    [
+        "aten.embedding.default(%t, %i) : (T, tensor<?xi64>) -> tensor<?x4xf32>",
+        "aten.index_select.default(%t, 0, %i) : (T, tensor<?xi64>) -> tensor<?x4xf32>",
+    ],
+)
+def test_negative_places_are_refused_as_in_torch(op: str, rows: str, policy: str) -> None:
+    """They do not count from the end, as those of `aten.index.Tensor` do."""
+    compiled = lamina.compile(
+        f"""func.func @main(%i: tensor<?xi64> {{lamina.dims = [#lamina.size<n in [1, 8]>]}},
+                            %t: {rows}) -> tensor<?x4xf32> {{
+          %r = {op.replace("T", rows.split(" ")[0])}
+          func.return %r : tensor<?x4xf32>
+        }}""",
+        versions=policy,
+    )
+    table = random(9, 4)
+    for places in ([0, 8], [3], [8, 7, 6, 5, 4]):
+        np.testing.assert_array_equal(compiled(np.array(places), table), table[places])
+    for places in ([0, -1, 2], [9], [-9]):
+        with pytest.raises(ExecutionError, match="index out of range"):
+            compiled(np.array(places), table)
