@@ -19,7 +19,7 @@ MOST_COPIES = 64
 MOST_FACTOR = 32
 """Nor for longer steps of a transform."""
 MOST_ROWS = 1 << 48
-"""More have no addresses."""
+"""More rows have no addresses: those of x86-64 and AArch64 have 48 bits."""
 COPYING = frozenset({"unroll", "jam", "rfactor", "vectorize", "lanes", "prefetch_tiles"})
 """Clauses that make copies."""
 

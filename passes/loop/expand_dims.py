@@ -26,7 +26,8 @@ from lamina.passes.loop.packing import copy_nest
 from lamina.passes.loop.split_dim import is_divisible, split_dim, split_positions
 
 STEPS = 8
-"""Pointwise nests behind a product that are looked through."""
+"""Pointwise nests behind a product that are looked through: a chain that reads its links twice each
+is walked 2^8 times then, at most."""
 Reach = Callable[[GenericOp, int, Forms, Sequence[int]], Forms]
 """Of a nest, the number of a read, its indices and the extents of the domain they are over: the
 indices into the tensor that the read reaches through rearrangements."""

@@ -57,7 +57,7 @@ from lamina.passes.schedule.choose_tiles import (
     follows_in_registers,
     register_height,
 )
-from lamina.passes.schedule.live_rows import live_digits
+from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
@@ -247,12 +247,9 @@ def _has_tasks(products: Products, others: int) -> bool:
 
 def _fewest_tasks(stage: Stage, extents: Sequence[int], blocks: Blocks) -> int:
     """Blocks of rows, of which a call whose sizes are small may have one."""
-    digits = live_digits(stage.op)
-    known = (
-        extent
-        for dim, extent in zip(stage.rows, extents, strict=False)
-        if all(digit.count is None for digit in digits.get(dim, ()))
-    )
+    ending = open_rows(stage.op)
+    rows = zip(stage.rows, extents, strict=False)
+    known = (extent for dim, extent in rows if dim not in ending)
     return prod(known) * (1 if blocks.live else blocks.count)
 
 

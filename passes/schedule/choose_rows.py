@@ -43,7 +43,7 @@ from lamina.passes.schedule.choose_sweeps import (
     widest_bits,
 )
 from lamina.passes.schedule.jammed_rows import has_gaps
-from lamina.passes.schedule.live_rows import live_digits
+from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
 from lamina.passes.schedule.sweep_legality import only_reduces, verify_common_loop
@@ -119,8 +119,7 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
 
 def _fewest_rows(stage: Stage) -> int:
     """How many rows there are where all that end at numbers of the call have one position."""
-    digits = live_digits(stage.op)
-    ending = {d for d, own in digits.items() if any(digit.count is not None for digit in own)}
+    ending = open_rows(stage.op)
     return prod(stage.extents[d] for d in stage.rows if d not in ending)
 
 

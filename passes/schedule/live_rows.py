@@ -41,6 +41,12 @@ def live_digits(nest: GenericOp) -> dict[int, tuple[Digit, ...]]:
     return {} if found is None else dict(zip(rows, found, strict=True))
 
 
+def open_rows(nest: GenericOp) -> frozenset[int]:
+    """The row dimensions of a nest that end at numbers of the call."""
+    digits = live_digits(nest)
+    return frozenset(d for d, own in digits.items() if any(g.count is not None for g in own))
+
+
 def joined_live_rows(nest: GenericOp, dims: Sequence[int]) -> LiveRows | None:
     """The digits of rows that are walked as one; None where all of them count."""
     digits = live_digits(nest)

@@ -14,11 +14,12 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.bounds import ends_of
-from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, summed_rows
+from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.live_rows import live_digits
 
 LOCAL_ROW = -1
 """Pseudo-dimension of scratch offsets: the row's number within the block of rows at hand."""
@@ -182,16 +183,9 @@ def collapse_rows(stages: Sequence[Stage]) -> None:
     """
     apart: set[int] = set()
     if all(not stage.inner for stage in stages):
-        apart = set(_ending_rows(stages[0].op))
+        digits = live_digits(stages[0].op)
+        apart = {dim for dim, own in digits.items() if own and own[0].count is not None}
     collapse(stages, [stage.rows for stage in stages], apart)
-
-
-def _ending_rows(nest: GenericOp) -> list[int]:
-    """The row dimensions of a nest the outermost digit of which ends at a number of the call."""
-    live, rows = live_rows_of(nest), rows_of(nest)
-    digits = None if live is None else live.by_row([nest.extents[d] for d in rows])
-    found = zip(rows, digits or (), strict=False)
-    return [dim for dim, own in found if own and own[0].count is not None]
 
 
 def collapse(

@@ -19,7 +19,7 @@ from lamina.dialects.loop.kernel_nests import part_of
 from lamina.passes.cost.sweep_limits import LEAST_SHARE
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.memory.plan_memory import byte_size
-from lamina.passes.schedule.live_rows import live_digits
+from lamina.passes.schedule.live_rows import open_rows
 
 
 def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, dict[int, Fraction]]:
@@ -46,7 +46,7 @@ def _shrinking(kernel: func.FuncOp) -> frozenset[int]:
     """Arguments of which calls touch less if fewer rows count."""
     found: set[int] = set()
     for op in kernel.body.walk():
-        if not isinstance(op, GenericOp) or not (own := _open_rows(op)):
+        if not isinstance(op, GenericOp) or not (own := open_rows(op)):
             continue
         maps = zip((*op.inputs, *op.outs), (*op.read_maps, *op.write_maps), strict=True)
         found.update(
@@ -55,12 +55,6 @@ def _shrinking(kernel: func.FuncOp) -> frozenset[int]:
             if isinstance(value, BlockArgument) and own & index_map.used_dims()
         )
     return frozenset(found)
-
-
-def _open_rows(nest: GenericOp) -> set[int]:
-    """The dimensions of rows that end at numbers of the call."""
-    digits = live_digits(nest)
-    return {dim for dim, own in digits.items() if any(digit.count is not None for digit in own)}
 
 
 def _calls(module: ModuleOp) -> Iterator[func.CallOp]:
