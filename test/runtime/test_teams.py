@@ -310,6 +310,8 @@ def test_a_transformer_block_is_one_team_and_equal_over_thread_counts() -> None:
 @pytest.mark.usefixtures("eager_to_fork")
 def test_kernels_of_a_team_are_measured_one_by_one() -> None:
     compiled, _, x = compiled_block()
-    measured = compiled.measure(x, repeats=3)
+    # One thread: on loaded cores two may take longer to meet than these kernels take.
+    with threads(1):
+        measured = compiled.measure(x, repeats=3)
     assert all(k.measured_us is not None and k.measured_us >= 0 for k in measured)
     assert any(k.measured_us for k in measured)
