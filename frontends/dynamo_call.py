@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import torch
@@ -29,13 +30,14 @@ class OpenArguments:
     """Arguments of a graph that tell sizes, which its program takes behind its other inputs.
 
     `extents` are as those of `OpenInputs`, by places among the arguments; at `numbers` are Python
-    integers. `padded` makes all inputs of a call that is not native.
+    integers. `padded` makes all inputs of a call that is not native; arguments at the places that
+    it is given are compact in memory.
     """
 
     sizes: Sequence[OpenSize]
     extents: Mapping[int, Mapping[int, OpenExtent]]
     numbers: Collection[int]
-    padded: Callable[[list[Any]], list[Any]]
+    padded: Callable[[list[Any], Collection[int]], list[Any]]
 
     def inputs(self, places: Sequence[int]) -> OpenInputs:
         """The same of a program that has these arguments, and its sizes, as inputs."""
@@ -171,7 +173,10 @@ class DynamoCall:
         told = self._opened and self._opened.inputs(inputs)
         if self._opened is not None and told is not None:
             written = [p for p in graph.mutated if p in self._opened.extents]
-            checked = _Padding(checked, self._opened.padded, written)
+            slots = [s for s in bound.slots if s.kind == "input"]
+            compact = {p for p, s in zip(inputs, slots, strict=True) if s.extents is not None}
+            padded = partial(self._opened.padded, compact=compact)
+            checked = _Padding(checked, padded, written)
             if written:
                 return checked, checked
             layout = replace(layout, boxed=tuple(inputs[: told.count]))

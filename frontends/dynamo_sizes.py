@@ -301,7 +301,7 @@ def open_arguments(
     """How the arguments at these places tell the sizes of a version for sizes up to bounds."""
     kind = array_kind("torch")
 
-    def padded(args: list[Any]) -> list[Any]:
+    def padded(args: list[Any], compact: Collection[int]) -> list[Any]:
         given = [args[place] for place in places]
         shapes = [tuple(v.shape) if isinstance(v, torch.Tensor) else (v,) for v in given]
         try:
@@ -314,7 +314,7 @@ def open_arguments(
             if not isinstance(value, torch.Tensor):
                 made[place] = torch.tensor(value)
             elif number in wanted:
-                made[place] = kind.padded(value, wanted[number])
+                made[place] = kind.padded(value, wanted[number], compact=place in compact)
         return made
 
     names = list(sizes.names.values())

@@ -127,10 +127,13 @@ class TorchArrays:
         """Detached, contiguous, with lazy conjugation and negation carried out."""
         return array.detach().resolve_conj().resolve_neg().contiguous()
 
-    def padded(self, array: Any, shape: Sequence[int]) -> Any:
+    def padded(self, array: Any, shape: Sequence[int], *, compact: bool = False) -> Any:
         """Detached, with lazy conjugation and negation carried out."""
         made = torch.empty(*shape, dtype=array.dtype)
-        made[tuple(map(slice, array.shape))] = array.detach()
+        if compact:
+            made.view(-1)[: array.numel()] = array.detach().reshape(-1)
+        else:
+            made[tuple(map(slice, array.shape))] = array.detach()
         # whoever reads it refuses what would need a gradient
         return made.requires_grad_(array.requires_grad and torch.is_grad_enabled())
 

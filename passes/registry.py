@@ -95,6 +95,7 @@ PASSES: dict[str, str] = {
     "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "limit-arguments": "lamina.passes.schedule.limit_arguments:LimitArgumentsPass",
+    "compact-arguments": "lamina.passes.schedule.compact_arguments:CompactArgumentsPass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",
     "parallelize": "lamina.passes.schedule.parallelize:ParallelizePass",
     "cache-read": "lamina.passes.schedule.cache_read:CacheReadPass",

@@ -49,9 +49,9 @@ class ArrayKind(Protocol):
         """The array itself if it is row-major contiguous, else a copy that is."""
         ...
 
-    def padded(self, array: Any, shape: Sequence[int]) -> Any:
+    def padded(self, array: Any, shape: Sequence[int], *, compact: bool = False) -> Any:
         """A row-major copy of a shape that is no smaller; what stands behind its elements is not
-        defined."""
+        defined. If it is `compact`, the elements are the first ones in memory, row-major."""
         ...
 
 
@@ -290,10 +290,13 @@ class NumpyArrays:
         """NumPy's own rule; also makes arrays of Python numbers."""
         return np.asarray(array, order="C")
 
-    def padded(self, array: Any, shape: Sequence[int]) -> Any:
+    def padded(self, array: Any, shape: Sequence[int], *, compact: bool = False) -> Any:
         """In memory of its own."""
         made = np.empty(shape, array.dtype)
-        made[tuple(map(slice, array.shape))] = array
+        if compact:
+            made.reshape(-1)[: array.size] = array.reshape(-1)
+        else:
+            made[tuple(map(slice, array.shape))] = array
         return made
 
 

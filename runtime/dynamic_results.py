@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -73,9 +74,13 @@ def _of_size(slot: Slot, value: Any, sizes: Sequence[int]) -> Any:
     ]
     if extents == list(slot.shape):
         return value
-    part = value[tuple(slice(0, extent) for extent in extents)]
-    is_prefix = extents[1:] == list(slot.shape[1:])
-    if is_prefix and extents[0] * VIEW_SHARE >= slot.shape[0]:
+    if slot.extents is not None:
+        part = value.reshape(-1)[: prod(extents)].reshape(extents)
+        is_prefix = True
+    else:
+        part = value[tuple(slice(0, extent) for extent in extents)]
+        is_prefix = extents[1:] == list(slot.shape[1:])
+    if is_prefix and prod(extents) * VIEW_SHARE >= slot.elements:
         return part
     return part.copy() if isinstance(part, np.ndarray) else part.clone().contiguous()
 

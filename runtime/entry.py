@@ -26,7 +26,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
 from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
-from lamina.passes.contracts.entry_attributes import LIMITS
+from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -94,7 +94,8 @@ class Slot:
     (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
     has, for each dimension of an output, the number of the `size` slot that says how much of it
     counts, or -1 for all; `limits` has, for each dimension of an input or output, the place of the
-    input slot that says how far the program reaches, or -1. `is_number` says that callers get a
+    input slot that says how far the program reaches, or -1. `extents` has the same of what lies in
+    memory row-major over numbers of the call. `is_number` says that callers get a
     Python number. `codes` names the narrow type that callers' arrays have, whose codes the program
     reads or writes as ui8.
 
@@ -108,6 +109,7 @@ class Slot:
     target: str | None = None
     sizes: tuple[int, ...] | None = None
     limits: tuple[int, ...] | None = None
+    extents: tuple[int, ...] | None = None
     is_number: bool = False
     codes: str | None = None
 
@@ -158,7 +160,7 @@ class Entry:
 
 
 def _slot_from_json(data: Mapping[str, Any]) -> Slot:
-    lists = {key: data.get(key) for key in ("shape", "sizes", "limits")}
+    lists = {key: data.get(key) for key in ("shape", "sizes", "limits", "extents")}
     return Slot(**{**data, **{k: None if v is None else tuple(v) for k, v in lists.items()}})
 
 
@@ -201,6 +203,7 @@ def _slots(
                 slot,
                 sizes=_numbers(entries.get("lamina.sizes")),
                 limits=_numbers(entries.get(LIMITS)),
+                extents=_numbers(entries.get(EXTENTS)),
                 is_number="lamina.number" in entries,
                 codes=_text(entries.get(CODES)),
             )

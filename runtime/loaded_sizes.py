@@ -13,7 +13,7 @@ from lamina.runtime.call_sizes import CallSizes, SizeArgumentError
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import function_named
 from lamina.runtime.saved import LoadedSizes, LoadedVersion
-from lamina.runtime.size_versions import Sizes, Version
+from lamina.runtime.size_versions import Sizes, Version, compact_inputs
 from lamina.runtime.sized_calls import Padded, SizedCalls
 
 
@@ -35,6 +35,7 @@ class LoadedSizedProgram(SizedCalls):
         padded = Padded(self, saved.sizes, saved.numbers)
         structure = self.structure if saved.is_exact else padded
         compiled = Compiled(saved.program, saved.constants, structure, self._render)
+        padded.compact = compact_inputs(compiled.inputs)
         return Version(compiled, saved.sizes, saved.is_exact, saved.numbers, saved.least)
 
 

@@ -21,6 +21,7 @@ from lamina.passes.cost.version_sizes import (
     ROOMY_ELEMENTS,
     ROOMY_ROW_ELEMENTS,
 )
+from lamina.runtime.entry import Slot
 
 VERSION_POLICIES = ("auto", "exact", "padded")
 """What `lamina.compile(..., versions=...)` takes: see there."""
@@ -49,6 +50,11 @@ def first_of(value: int, least: int) -> int:
 
 def _next_power(value: int, least: int) -> int:
     return 1 << -(-(max(value, least) - 1).bit_length() // GROWTH_BITS) * GROWTH_BITS
+
+
+def compact_inputs(slots: Sequence[Slot]) -> frozenset[int]:
+    """Which of the inputs of a program lie in memory row-major over the extents of a call."""
+    return frozenset(n for n, slot in enumerate(slots) if slot.extents is not None)
 
 
 @dataclass
@@ -89,6 +95,11 @@ class Version:
     def has_room_for(self, sizes: Mapping[str, int]) -> bool:
         """Whether it is what was made for sizes like these."""
         return self.takes(sizes) and all(sizes[name] >= n for name, n in self.least.items())
+
+    @property
+    def compact(self) -> Collection[int]:
+        """Positions of the inputs that lie in memory row-major over the extents of a call."""
+        return compact_inputs(self.compiled.inputs)
 
     @property
     def of(self) -> str:

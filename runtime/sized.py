@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import partial
 from typing import Protocol
 
-from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import UnsupportedError
@@ -14,6 +14,7 @@ from lamina.lowering.choose_padding import Padding, choose_padding
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import size_names
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import COMPACT
 from lamina.passes.contracts.size_hints import hints_of
 from lamina.passes.contracts.size_padding import EXACT
 from lamina.passes.contracts.stages import stages_of
@@ -25,7 +26,7 @@ from lamina.runtime.arguments import Structure
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import function_named
 from lamina.runtime.layers import layer_of, lower
-from lamina.runtime.size_versions import Versions
+from lamina.runtime.size_versions import Versions, compact_inputs
 from lamina.runtime.sized_calls import Padded, SizedCalls
 
 
@@ -84,7 +85,10 @@ class SizedCompiled(SizedCalls):
 
     def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Compiled:
         module = padded_program(self._module, bounds, numbers)
-        return self._compiled(module, Padded(self, bounds, numbers))
+        structure = Padded(self, bounds, numbers)
+        made = self._compiled(module, structure)
+        structure.compact = compact_inputs(made.inputs)
+        return made
 
     def _compiled(self, module: ModuleOp, structure: Structure) -> Compiled:
         self._runs.forget()  # with a new version an old one may go
@@ -109,8 +113,8 @@ def padding_of_program(module: ModuleOp) -> Padding:
 def padded_program(
     module: ModuleOp, bounds: Mapping[str, int], numbers: Collection[str] = ()
 ) -> ModuleOp:
-    """The program for sizes up to `bounds`, whose arguments are padded, with an input for each; the
-    sizes `numbers` are what `bounds` says.
+    """The program for sizes up to `bounds`, with an input for each; the sizes `numbers` are what
+    `bounds` says. Its arguments are padded, but for those that it takes as they are.
 
     It is at `aten`. Raises UnsupportedError for ops that take no padding, and for programs with
     sizes for which stages pay more than room does.
@@ -120,6 +124,9 @@ def padded_program(
         bind_sizes(module, {name: bounds[name] for name in numbers})
     limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
     lower(module, "aten", "functional", Target.host())
+    main = function_named(module, "main")
+    assert main is not None
+    main.attributes[COMPACT] = UnitAttr()
     if stages_of(module):
         raise UnsupportedError(
             "sizes up to bounds", "another size follows from them that has no bound, or a dear one"

@@ -279,7 +279,9 @@ class SizedCalls(SeveralPrograms):
             library = library or kind_name(value)
             kind = array_kind(kind_name(value) or "numpy")
             made[position] = kind.padded(
-                kind.viewed(value, self._inputs[position], position), shape
+                kind.viewed(value, self._inputs[position], position),
+                shape,
+                compact=position in version.compact,
             )
         if library is None:
             library = next(filter(None, map(kind_name, made)), "numpy")
@@ -291,13 +293,18 @@ class SizedCalls(SeveralPrograms):
 
 
 class Room(Protocol):
-    """The sizes of a version: up to `sizes`, but for single numbers of some."""
+    """The sizes of a version: up to `sizes`, but for single numbers of some; and its layouts."""
 
     @property
     def sizes(self) -> Mapping[str, int]: ...
 
     @property
     def numbers(self) -> Collection[str]: ...
+
+    @property
+    def compact(self) -> Collection[int]:
+        """Positions of the arguments that lie in memory row-major over their own extents."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -328,6 +335,7 @@ class Padded:
         self, program: SizedCalls, sizes: Mapping[str, int], numbers: Collection[str]
     ) -> None:
         self._program, self.sizes, self.numbers = program, sizes, numbers
+        self.compact: Collection[int] = ()
         self._own = program.structure
         self.native_kind = self._own.native_kind
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
-from lamina.dialects.sizes import Extent, SizeName
+from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, total
 from lamina.lowering.bound_dynamic_shapes.values import (
@@ -26,6 +28,7 @@ from lamina.passes.contracts.argument_sizes import (
     size_names,
 )
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.entry_attributes import COUNTS
 from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.contracts.size_padding import set_padding
 from lamina.passes.refusal import unsupported
@@ -58,6 +61,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
         entries.pop(DIMS, None)
         kind = argument.type
         shape = shape_of(declared, names)
+        note_counts(entries, [_told_by(extent) for extent in shape])
         most = [_most(extent) for extent in shape]
         for extent, bound in zip(shape, most, strict=True):
             if bound is None:
@@ -85,6 +89,25 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
 
 
+def note_counts(entries: dict[str, Attribute], inputs: Sequence[str | None]) -> None:
+    """Note the inputs that say how much of each dimension counts, "" where all of it does.
+
+    Not if one is None, as no input says it, and not if but the first dimension is open: the whole
+    has the strides of what counts then.
+    """
+    told = [name for name in inputs if name is not None]
+    if any(inputs[1:]) and len(told) == len(inputs):
+        entries[COUNTS] = ArrayAttr(map(StringAttr, told))
+
+
+def _told_by(extent: Extent) -> str | None:
+    """The name of the input that an extent is, "" where it has one number only."""
+    if isinstance(extent, int) or extent.range[0] == extent.range[1]:
+        return ""
+    (name, *others) = extent.names
+    return count_name(name.text) if not others and extent == Size.of(name) else None
+
+
 def count_name(size: str) -> str:
     """The name of the input that holds a size."""
     return f"size({size})"
@@ -102,6 +125,7 @@ def _size_input(name: SizeName, function: FuncOp, state: State) -> SSAValue:
     count = block.insert_arg(TensorType(i64, []), len(block.args))
     count.name_hint = "size"
     state.least[count] = name.range.least
+    state.inputs[count] = count_name(name.text)
     return count
 
 

@@ -20,7 +20,7 @@ from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
+from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments, note_counts
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together, moved_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
@@ -293,6 +293,7 @@ def _return(function: FuncOp, op: Operation, state: State) -> None:
             IntegerAttr(-1 if size is None else counts.setdefault(size, len(counts)), i64)
             for size in tensor.sizes
         )
+        note_counts(entry, ["" if size is None else state.inputs.get(size) for size in tensor.sizes])
     if function.sym_name.data != "main" and (counts or state.checks):
         raise unsupported(op, "a size that depends on data outside of @main")
     for count in counts:

@@ -105,6 +105,8 @@ class State:
     numbers: dict[SSAValue, Number] = field(default_factory=dict[SSAValue, Number])
     arguments: dict[str, Bounded] = field(default_factory=dict[str, Bounded])
     """Those of the function that have become padded tensors, by their names."""
+    inputs: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
+    """The names of the inputs that hold sizes."""
     limits: dict[object, int] = field(default_factory=dict[object, int])
     """Upper bounds that the program itself checks; keys are made by `limit_key`."""
     checks: list[tuple[SSAValue, str]] = field(default_factory=list[tuple[SSAValue, str]])

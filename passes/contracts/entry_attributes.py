@@ -54,6 +54,19 @@ LIMITS = "lamina.limits"
 """Attribute of an input or output in memory: for each dimension the argument below whose number all
 indices are that the program touches, or -1. See `limit-arguments`."""
 
+COUNTS = "lamina.counts"
+"""Attribute of an argument or result: for each dimension the name of the input, a number of i64,
+that says how much of it counts, or "" where all of it does or nothing is known."""
+
+COMPACT = "lamina.compact"
+"""Attribute of an entry: calls bring arguments of open sizes as they have them, row-major over what
+counts, where the program can take them so."""
+
+EXTENTS = "lamina.extents"
+"""Attribute of an argument in memory, of an entry or a kernel: for each dimension the argument that
+is its extent in memory, which is row-major over these, or -1 where the type's is. See
+`compact-arguments`."""
+
 
 @dataclass(frozen=True)
 class Kind:
@@ -175,8 +188,12 @@ def _verify_function(function: FuncOp, layer: str) -> None:
     for declared in made:
         _verify_made(declared, by_name, sizes)
     for declared in arguments:
-        if LIMITS in declared.entries:
-            _verify_limits(declared, arguments)
+        for key in (LIMITS, EXTENTS):
+            if key in declared.entries:
+                _verify_numbers(declared, arguments, key)
+    for declared in (*arguments, *results):
+        if COUNTS in declared.entries:
+            _verify_counts(declared, arguments)
     verify_dims(taken, made)
 
 
@@ -289,11 +306,29 @@ def _verify_sizes(declared: Declared, size_count: int) -> None:
         )
 
 
-def _verify_limits(declared: Declared, arguments: Sequence[Declared]) -> None:
-    """Where accesses to an argument end is at numbers that calls bring."""
-    given, limits = declared.type, declared.entries[LIMITS]
+def _verify_counts(declared: Declared, arguments: Sequence[Declared]) -> None:
+    """What counts of a dimension is told by inputs that are numbers."""
+    given, counts = declared.type, declared.entries[COUNTS]
+    rank = len(given.get_shape()) if isinstance(given, TensorType | MemRefType) else -1
+    names = [text_of(entry) for entry in counts] if isinstance(counts, ArrayAttr) else []
+    sizes = [one.name for one in arguments if one.kind == "input" and _is_number(one.type)]
+    if len(names) != rank or not all(name == "" or name in sizes for name in names):
+        raise declared.refuse(
+            f"{COUNTS} has {rank} names of inputs that are sizes ({', '.join(sizes) or 'none'} "
+            f'here), or "": not {counts}'
+        )
+
+
+def _is_number(kind: Attribute) -> bool:
+    return kind in (TensorType(i64, []), MemRefType(i64, []))
+
+
+def _verify_numbers(declared: Declared, arguments: Sequence[Declared], key: str) -> None:
+    """Where accesses to an argument end, and how it lies in memory, follows from numbers that calls
+    bring."""
+    given, limits = declared.type, declared.entries[key]
     if not isinstance(given, MemRefType) or declared.kind not in ("input", "output"):
-        raise declared.refuse(f"{LIMITS} is for inputs and outputs in memory")
+        raise declared.refuse(f"{key} is for inputs and outputs in memory")
     sizes = [
         one.number
         for one in arguments
@@ -307,7 +342,7 @@ def _verify_limits(declared: Declared, arguments: Sequence[Declared]) -> None:
     rank = len(given.get_shape())
     if len(found) != rank or not all(number in (-1, *sizes) for number in found):
         raise declared.refuse(
-            f"{LIMITS} has {rank} numbers of arguments that are sizes, memref<i64> of kind input "
+            f"{key} has {rank} numbers of arguments that are sizes, memref<i64> of kind input "
             f"({', '.join(map(str, sizes)) or 'none'} here), or -1: not {limits}"
         )
 

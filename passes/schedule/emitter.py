@@ -179,6 +179,13 @@ class Emitter:
         product = self.add(binary_op(arith.MuliOp, left, self.value(right)))
         return self._divided(product, self.divisor(left) * right)
 
+    def times_value(self, left: Index, right: SSAValue) -> Index:
+        """left * right, for a factor that is a value."""
+        if isinstance(left, int):
+            return self.times(right, left)
+        product = self.add(binary_op(arith.MuliOp, left, right))
+        return self._divided(product, self.divisor(left) * self.divisor(right))
+
     def quotient(self, left: Index, right: int) -> Index:
         """left / right rounded toward zero, for non-negative `left` and a known divisor."""
         if isinstance(left, int):

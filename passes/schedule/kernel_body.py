@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.passes.schedule.call_extents import strides_of
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -43,6 +44,10 @@ class KernelBody:
             assert isinstance(kind, MemRefType)
             made = held.get(argument) or ReshapeOp(argument, _flat(kind))
             self.memory.flat[argument] = self.emit.add(made)
+        for argument in block.args:
+            strides = strides_of(self.emit, argument, self.memory.flat)
+            if strides is not None:
+                self.memory.strides[argument] = strides
         self.memory.numbers = kernel_numbers(self.emit, function, nests, self.memory.flat)
         self._note_streamed(nests)
         for nest in nests:

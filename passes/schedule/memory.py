@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
@@ -25,6 +25,9 @@ class KernelNumbers:
     """By the pseudo-dimensions of bounds."""
 
 
+FIRST_STEP = -1000
+"""Pseudo-dimensions from here down are positions times strides that are values."""
+
 Env = dict[int, Index]
 """The position along each dimension of a stage."""
 Envs = dict[Stage, Env]
@@ -40,6 +43,10 @@ class Memory:
     """For scratch: the stride of each of the buffer's axes in the scratch layout; 0 for rows."""
     local_row: dict[SSAValue, int] = field(default_factory=dict)
     """For scratch that spans a block of rows: elements from one row to the next."""
+    strides: dict[SSAValue, tuple[Index, ...]] = field(default_factory=dict)
+    """Of arguments with `lamina.extents`: elements from one position of each axis to the next."""
+    _steps: dict[tuple[SSAValue, int | None], int] = field(default_factory=dict)
+    """Pseudo-dimensions: a position along a dimension, or 1, times a stride that is a value."""
     shift: dict[SSAValue, Linear] = field(default_factory=dict)
     """For scratch that spans part of an axis: what to add to the offset."""
     scalars: dict[SSAValue, SSAValue] = field(default_factory=dict)
@@ -57,7 +64,31 @@ class Memory:
 
     def offset(self, emit: Emitter, access: Access, env: Env, vector_dim: int | None) -> Index:
         """Element offset of an access at the given position, with the vector dimension at 0."""
-        return emit.linear(self.form(access, vector_dim), env)
+        return self.at(emit, self.form(access, vector_dim), env)
+
+    def at(self, emit: Emitter, form: Linear, env: Env) -> Index:
+        """The value of an offset form at the given position."""
+        if not self._steps or all(dim > FIRST_STEP for dim, _ in form.terms):
+            return emit.linear(form, env)
+        total = emit.linear(
+            Linear(tuple(t for t in form.terms if t[0] > FIRST_STEP), form.constant), env
+        )
+        steps = {number: key for key, number in self._steps.items()}
+        for number, factor in form.terms:
+            if number <= FIRST_STEP:
+                stride, dim = steps[number]
+                times = factor if dim is None else emit.times(env[dim], factor)
+                total = emit.plus(total, emit.times_value(times, stride))
+        return total
+
+    def step(self, emit: Emitter, access: Access, dim: int) -> Index:
+        """Elements from one position of a dimension to the next."""
+        form = self.layout(access)
+        total: Index = form.coefficient(dim)
+        for (stride, of), number in self._steps.items():
+            if of == dim and (factor := form.coefficient(number)):
+                total = emit.plus(total, emit.times(stride, factor))
+        return total
 
     def form(self, access: Access, vector_dim: int | None) -> Linear:
         """The offset form of an access without its term in the vector dimension."""
@@ -72,7 +103,8 @@ class Memory:
         """The offset form of an access in the buffer's actual layout."""
         strides = self.scratch.get(access.memory)
         if strides is None:
-            return access.offset
+            steps = self.strides.get(access.memory)
+            return access.offset if steps is None else self._open_layout(access, steps)
         form = Linear(())
         for axis, index in enumerate(access.axes):
             form = form.add(index.scale(strides.get(axis, 0)))
@@ -81,6 +113,22 @@ class Memory:
             form = form.add(shift)
         row = self.local_row.get(access.memory)
         return form if row is None else form.add(Linear(((LOCAL_ROW, row),)))
+
+    def _open_layout(self, access: Access, strides: Sequence[Index]) -> Linear:
+        """The offset form of an access some of whose strides are values."""
+        total = Linear(())
+        for index, stride in zip(access.axes, strides, strict=True):
+            if isinstance(stride, int):
+                total = total.add(index.scale(stride))
+                continue
+            terms = {self._step_dim(stride, dim): factor for dim, factor in index.terms}
+            if index.constant:
+                terms[self._step_dim(stride, None)] = index.constant
+            total = total.add(Linear.of(terms))
+        return total
+
+    def _step_dim(self, stride: SSAValue, dim: int | None) -> int:
+        return self._steps.setdefault((stride, dim), FIRST_STEP - len(self._steps))
 
 
 @dataclass(eq=False)

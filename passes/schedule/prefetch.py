@@ -103,6 +103,8 @@ class Stream:
         """The element offset of the row whose position is in `envs`, at the sweep's first point."""
         order, env = self.sweep.order[self.stage], envs[self.stage]
         if isinstance(self.read, Access):
+            if self.read.open_axes:
+                return memory.offset(emit, self.read, {**env, **dict.fromkeys(order, 0)}, None)
             terms = {d: c for d, c in self.read.offset.coefficients.items() if d not in order}
             return emit.linear(Linear.of(terms, self.read.offset.constant), env)
         return self._indirect_start(emit, memory, envs)

@@ -18,6 +18,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.passes.schedule.call_extents import open_axes_of
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
 
@@ -45,6 +46,13 @@ class Access:
     """Axes along which a padded read may be outside."""
     packed_dims: frozenset[int] = frozenset()
     """Dimensions that a packed operand depends on; its own schedule computes the offset."""
+    open_axes: tuple[int, ...] = ()
+    """Axes whose strides are numbers of the call (`lamina.extents`). `offset` is that of the type's
+    own extents then: it says which strides are 0 and 1, and `Memory` where elements are."""
+
+    def walks_open_axis(self, *dims: int) -> bool:
+        """Whether steps along one of these dimensions are numbers of the call."""
+        return any(self.axes[axis].coefficient(dim) for axis in self.open_axes for dim in dims)
 
     def stride(self, dim: int) -> int:
         """Elements from one position of a dimension to the next."""
@@ -170,9 +178,10 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
         for axis, ((low, high), extent) in enumerate(zip(ranges, shape, strict=True))
         if low < 0 or high >= extent
     ]
-    if not outside:
-        return Access(value, offset, kind.element_type, forms, shape)
-    return Access(value, offset, kind.element_type, forms, shape, pad, tuple(outside))
+    access = Access(value, offset, kind.element_type, forms, shape, open_axes=open_axes_of(value))
+    if outside:
+        access.pad, access.tested = pad, tuple(outside)
+    return access
 
 
 def collapse_rows(stages: Sequence[Stage]) -> None:
@@ -248,7 +257,7 @@ def _collapsible(stage: Stage, outer: int, inner: int) -> bool:
             f.coefficient(outer) or f.coefficient(inner) for f in access.axes
         ):
             return False
-        if access.packed_dims & {outer, inner}:
+        if access.packed_dims & {outer, inner} or access.walks_open_axis(outer, inner):
             return False
         if access.stride(outer) != access.stride(inner) * stage.extents[inner]:
             return False

@@ -122,7 +122,7 @@ class TransposeEmitter(SweepEmitter):
                     later = emit.plus(along, self.ahead_tiles * self.lanes)
                     self._fetch(emit, access, {**envs[stage], second: later}, 0)
 
-    def _fetch(self, emit: Emitter, access: Access, env: Env, offset: int) -> None:
+    def _fetch(self, emit: Emitter, access: Access, env: Env, offset: Index) -> None:
         if access.memory not in self.memory.scratch:
             at = emit.plus(self.memory.offset(emit, access, env, None), offset)
             flat = self.memory.flat[access.memory]
@@ -138,15 +138,17 @@ class TransposeEmitter(SweepEmitter):
     ) -> list[SSAValue]:
         """`count` vectors with `width` lanes each, turned; what does not exist is not read."""
         start = self.memory.offset(emit, access, env, None)
-        step = self.memory.layout(access).coefficient(along)
+        step = self.memory.step(emit, access, along)
         flat = self.memory.flat[access.memory]
         mask = self._mask(emit, width)
         rows = [
-            load(emit, Elements(flat, emit.plus(start, i * step), 1, self.lanes, mask)).value
+            load(
+                emit, Elements(flat, emit.plus(start, emit.times(step, i)), 1, self.lanes, mask)
+            ).value
             for i in range(count)
         ]
         for i in range(count if self.ahead_tiles else 0):
-            self._fetch(emit, access, env, (i + self.lanes) * step)
+            self._fetch(emit, access, env, emit.times(step, i + self.lanes))
         return turn(emit, rows + rows[:1] * (self.lanes - count))
 
 

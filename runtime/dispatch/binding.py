@@ -15,7 +15,7 @@ from lamina.runtime.dispatch.layout import FORMS, Layout
 from lamina.runtime.dispatch.locks import Lock
 from lamina.runtime.dispatch.native import bucket, native_calls
 from lamina.runtime.dispatch.open_inputs import OpenInputs
-from lamina.runtime.dispatch.records import FORMS_OF_OUTPUTS, HALVES, structure
+from lamina.runtime.dispatch.records import COMPACT, FORMS_OF_OUTPUTS, HALVES, structure
 from lamina.runtime.dynamic_results import cuts_of, forms_of, with_numbers
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
 from lamina.runtime.overlap import Range, watched_ranges
@@ -201,7 +201,9 @@ class BoundProgram:
             pointer=index,
             dtype=dlpack_dtype(slot.dtype),
             rank=len(shape),
-            flags=int(mutated) | 2 * slot.dtype.startswith("complex"),
+            flags=int(mutated)
+            | 2 * slot.dtype.startswith("complex")
+            | COMPACT * (slot.extents is not None),
             elements=slot.elements,
             bytes=slot.size,
             shape=ctypes.addressof(extents),

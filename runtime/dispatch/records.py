@@ -44,6 +44,9 @@ in that time (`FAR_BANDWIDTH` of the cost model), more than what kernels hand on
 LIMITED = 4
 """Flag of an input behind whose elements, as many as a call brings, the program touches nothing."""
 
+COMPACT = 8
+"""Flag of an input or output that lies in memory row-major over the extents that a call has."""
+
 HALVES = 16
 """Buckets for outputs of which a call may need a part only, each of half the bytes of the one
 before: the last is for rows that are a 32,768th of the bound."""
@@ -75,6 +78,7 @@ MOST_RANK = 64
 _NUMBERS = {
     "MOST_RANK": MOST_RANK,
     "VIEW_SHARE": VIEW_SHARE,
+    "COMPACT": COMPACT,
     "LATE": LATE,
     "MOST_PATIENCE": MOST_PATIENCE,
     "FIRST_RUNS": FIRST_RUNS,
@@ -132,7 +136,7 @@ RECORDS: dict[str, Fields] = {
         ("pointer", "i32"),  # its place among the program's pointers
         ("dtype", "i32"),  # as DLPack has it
         ("rank", "i32"),
-        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4: see `LIMITED`
+        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4: see `LIMITED`, 8: `COMPACT`
         ("elements", "i64"),
         ("bytes", "i64"),
         ("shape", "ptr"),

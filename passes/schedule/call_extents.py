@@ -1,0 +1,73 @@
+"""Arguments of kernels whose extents in memory are numbers of the call: `lamina.extents`.
+
+    func.func private @kernel(%x: memref<64x256xf32> {lamina.extents = [1, 2]},
+                              %rows: memref<i64>, %columns: memref<i64>)
+
+Element (i, j) is at `i * %columns + j`: memory is row-major over the extents that the call has, not
+over those of the type, which are the most that they can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import arith, memref
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr
+from xdsl.dialects.func import FuncOp
+from xdsl.ir import BlockArgument, SSAValue
+
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.passes.contracts.entry_attributes import EXTENTS
+from lamina.passes.schedule.emitter import Emitter, Index
+
+
+def extents_of(value: SSAValue) -> tuple[int, ...] | None:
+    """For each dimension of an argument the argument that is its extent in memory, or -1 where that
+    of the type is; None where all of those are."""
+    if not isinstance(value, BlockArgument):
+        return None
+    function = value.owner.parent_op()
+    if not isinstance(function, FuncOp) or function.arg_attrs is None:
+        return None
+    noted = function.arg_attrs.data[value.index].data.get(EXTENTS)
+    if not isinstance(noted, ArrayAttr):
+        return None
+    return tuple(entry.value.data for entry in noted if isinstance(entry, IntegerAttr))
+
+
+def open_axes(extents: Sequence[int]) -> tuple[int, ...]:
+    """The axes in front of one whose extent is a number of the call: their strides are, too."""
+    last = max((axis for axis, number in enumerate(extents) if number >= 0), default=0)
+    return tuple(range(last))
+
+
+def open_axes_of(value: SSAValue) -> tuple[int, ...]:
+    """The axes of a memref whose strides are numbers of the call."""
+    extents = extents_of(value)
+    return () if extents is None else open_axes(extents)
+
+
+def strides_of(
+    emit: Emitter, value: SSAValue, flat: Mapping[SSAValue, SSAValue]
+) -> tuple[Index, ...] | None:
+    """The elements from one position of each axis to the next, of an argument with such extents;
+    `flat` are the arguments of its kernel as rows.
+
+    A number out of its range is taken as the nearest in it: kernels do not leave their memory.
+    """
+    extents = extents_of(value)
+    if extents is None or not isinstance(value, BlockArgument):
+        return None
+    arguments, step = value.owner.args, 1
+    strides: list[Index] = []
+    for extent, number in zip(reversed(shape_of(value)), reversed(extents), strict=True):
+        strides.append(step)
+        if number < 0:
+            step = emit.times(step, extent)
+            continue
+        given = emit.add(memref.LoadOp.get(flat[arguments[number]], [emit.value(0)]))
+        counted = emit.add(arith.IndexCastOp(given, IndexType()))
+        within = emit.value(emit.least(emit.most(counted, 1), extent))
+        step = within if step == 1 else emit.add(binary_op(arith.MuliOp, emit.value(step), within))
+    return tuple(reversed(strides))

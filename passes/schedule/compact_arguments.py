@@ -1,0 +1,240 @@
+"""`compact-arguments`: arguments and results of open sizes as calls have them, row-major.
+
+A version for sizes up to bounds has them padded: where more than the outermost dimension is open,
+rows of a call lie closer together than those of the version. Where indices end at what counts
+(`lamina.limits`), what lies between rows is never touched, and a row may begin anywhere:
+`lamina.extents` says at which numbers of the call the dimensions of an argument end in memory.
+Calls pass such arguments as they are, and get such results without a copy. Entries say that they do
+so by `lamina.compact`; others keep the layout of their types.
+
+    %x: memref<64x256xf32> {lamina.extents = [2, 3], ...}, %out: memref<64x256xf32> {...},
+    %size_a: memref<i64>, %size_b: memref<i64>
+
+Element (i, j) is at `i * %size_b + j`. Kernels say the same of their own arguments; `apply-
+schedule` computes addresses so. Of a kernel, all nests that touch such an argument run in tasks of
+rows, and vectors run along what is contiguous; else the argument stays as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.ir import Attribute, BlockArgument, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.schedules import NestSchedule, RowTasks, RowTasksAttr
+from lamina.passes.contracts.declared import arguments_of, text_of
+from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
+from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.call_extents import open_axes
+from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of
+
+_CLAUSES = frozenset(
+    {
+        "compute_with",
+        "order",
+        "vectorize",
+        "unroll",
+        "jam",
+        "tile",
+        "transpose",
+        "online",
+        "prefetch",
+        "prefetch_bytes",
+        "prefetch_rows",
+        "prefetch_tiles",
+        "nontemporal",
+        "nontemporal_from",
+    }
+)
+"""What the schedule of a nest may say whose accesses go by strides of the call."""
+
+Extents = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class CompactArgumentsPass(ModulePass):
+    """Note on arguments of entries and kernels whose extents in memory are numbers of the call."""
+
+    name = "compact-arguments"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        entries = [f for f in functions if ENTRY in f.attributes and COMPACT in f.attributes]
+        wanted = {value: e for entry in entries for value, e in _candidates(entry)}
+        if not wanted:
+            return
+        calls: dict[str, list[func.CallOp]] = {}
+        for call in op.walk():
+            if isinstance(call, func.CallOp):
+                calls.setdefault(call.callee.string_value(), []).append(call)
+        kernels = {kernel: calls.get(kernel.sym_name.data, []) for kernel in kernel_functions(op)}
+        _keep_possible(wanted, kernels)
+        for entry in entries:
+            _note(entry, {v.index: e for v, e in wanted.items() if v.owner is entry.body.block})
+        for kernel, own in kernels.items():
+            _note(kernel, _of_kernel(kernel, own, wanted))
+
+
+def _candidates(entry: func.FuncOp) -> Iterator[tuple[BlockArgument, Extents]]:
+    """The arguments of open sizes whose indices end at these, and the arguments that are these."""
+    arguments = arguments_of(entry)
+    numbers = {declared.name: declared.number for declared in arguments}
+    written = {text_of(declared.entries.get("lamina.target")) for declared in arguments}
+    for value, declared in zip(entry.body.block.args, arguments, strict=True):
+        counts, limits = declared.entries.get(COUNTS), declared.entries.get(LIMITS)
+        if not isinstance(counts, ArrayAttr) or not isinstance(limits, ArrayAttr):
+            continue
+        if declared.name in written or declared.kind not in ("input", "output"):
+            continue
+        extents = tuple(numbers.get(text_of(name) or "", -1) for name in counts)
+        ends = _numbers(limits)
+        if open_axes(extents) and all(e in (-1, end) for e, end in zip(extents, ends, strict=True)):
+            yield value, extents
+
+
+def _keep_possible(
+    wanted: dict[BlockArgument, Extents], kernels: Mapping[func.FuncOp, Sequence[func.CallOp]]
+) -> None:
+    """Leave out arguments that some use needs in another layout; in place."""
+    names = {kernel.sym_name.data for kernel in kernels}
+    for value in list(wanted):
+        called = (u.operation for u in value.uses)
+        if not all(isinstance(c, func.CallOp) and c.callee.string_value() in names for c in called):
+            del wanted[value]
+    while True:
+        gone: set[SSAValue] = set()
+        for kernel, calls in kernels.items():
+            found = _of_kernel(kernel, calls, wanted)
+            refused = _refused(kernel, found) if found else frozenset[int]()
+            for call in calls:
+                gone.update(
+                    value
+                    for place, value in enumerate(call.arguments)
+                    if value in wanted and (place not in found or place in refused)
+                )
+        if not gone:
+            return
+        for value in gone:
+            assert isinstance(value, BlockArgument)
+            del wanted[value]
+
+
+def _of_kernel(
+    kernel: func.FuncOp, calls: Sequence[func.CallOp], wanted: Mapping[BlockArgument, Extents]
+) -> dict[int, Extents]:
+    """The arguments of a kernel that are compact in all of its calls, and its own arguments that
+    are their extents."""
+    found: dict[int, Extents] = {}
+    for place in range(len(kernel.body.block.args)):
+        said = {_passed(call, place, wanted) for call in calls}
+        extents = said.pop() if len(said) == 1 else None
+        if extents is not None:
+            found[place] = extents
+    return found
+
+
+def _passed(
+    call: func.CallOp, place: int, wanted: Mapping[BlockArgument, Extents]
+) -> Extents | None:
+    """The places in a call of the numbers that are the extents of one of its arguments."""
+    value = call.arguments[place]
+    if not isinstance(value, BlockArgument) or value not in wanted:
+        return None
+    places = {argument: number for number, argument in enumerate(call.arguments)}
+    arguments = value.owner.args
+    extents = [-1 if n < 0 else places.get(arguments[n]) for n in wanted[value]]
+    return tuple(n for n in extents if n is not None) if None not in extents else None
+
+
+def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[int]:
+    """Those arguments of a kernel that it cannot touch by strides of the call."""
+    arguments = kernel.body.block.args
+    before = kernel.properties.get("arg_attrs")
+    joined = [_joined(part.stages) for part in parts_of(kernel)]
+    _note(kernel, extents)
+    parts = parts_of(kernel)
+    allowed: dict[SSAValue, bool] = {arguments[place]: True for place in extents}
+    for part, tasks, rows in zip(parts, schedules_of(kernel, parts), joined, strict=True):
+        if part.kind is not RowTasksAttr:
+            continue
+        fits = tasks.jam is None and (tasks.inner is None or rows == _joined(part.stages))
+        for stage in part.stages:
+            for access in stage.accesses():
+                if access.open_axes:
+                    allowed[access.memory] &= fits and _strided(stage, tasks)
+    for value in allowed:
+        users = [use.operation for use in value.uses]
+        in_rows = {s.op for p in parts if p.kind is RowTasksAttr for s in p.stages}
+        for user in users:
+            direct = isinstance(user, GenericOp) and value not in user.sources
+            allowed[value] &= direct and user in in_rows
+    if before is None:
+        kernel.properties.pop("arg_attrs", None)
+    else:
+        kernel.properties["arg_attrs"] = before
+    return frozenset(place for place in extents if not allowed[arguments[place]])
+
+
+def _joined(stages: Sequence[Stage]) -> int:
+    """How many rows are left of a part where those are one that every access walks as one."""
+    if not stages:
+        return 0
+    copies = stages_of([stage.op for stage in stages])
+    collapse_rows(copies)
+    return len(copies[0].rows)
+
+
+def _strided(stage: Stage, tasks: RowTasks) -> bool:
+    """Whether a nest reaches its arguments by strides of the call: vectors do not run along one."""
+    said = {f.name for f in fields(NestSchedule) if getattr(stage.schedule, f.name) is not None}
+    if stage.totals or said - _CLAUSES:
+        return False
+    taken = tuple(stage.rows[place] for place in tasks.inner or () if place < len(stage.rows))
+    inner = taken + stage.inner
+    if not inner:
+        return True
+    if stage.schedule.compute_with:
+        across = inner
+    elif stage.schedule.vectorize is not None:
+        across = (stage.schedule.vectorize.dim,)
+    else:
+        across = (stage.schedule.order or inner)[-1:]
+    turned = stage.schedule.transpose
+    return all(
+        access.pad is None
+        and (
+            not access.walks_open_axis(*across)
+            or (
+                turned is not None
+                and access.stride(turned) == 1
+                and not stage.schedule.compute_with
+            )
+        )
+        for access in stage.accesses()
+        if access.open_axes
+    )
+
+
+def _note(function: func.FuncOp, extents: Mapping[int, Extents]) -> None:
+    """Note what extents arguments have in memory; those without are as their types say."""
+    entries = [dict(declared.entries) for declared in arguments_of(function)]
+    if not extents and not any(EXTENTS in entry for entry in entries):
+        return
+    for place, entry in enumerate(entries):
+        entry.pop(EXTENTS, None)
+        if place in extents:
+            entry[EXTENTS] = ArrayAttr([IntegerAttr(n, i64) for n in extents[place]])
+    function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))
+
+
+def _numbers(attribute: Attribute) -> list[int]:
+    assert isinstance(attribute, ArrayAttr)
+    return [entry.value.data for entry in attribute if isinstance(entry, IntegerAttr)]
