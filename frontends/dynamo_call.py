@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Any
 
 import torch
@@ -175,8 +174,8 @@ class DynamoCall:
             written = [p for p in graph.mutated if p in self._opened.extents]
             slots = [s for s in bound.slots if s.kind == "input"]
             compact = {p for p, s in zip(inputs, slots, strict=True) if s.extents is not None}
-            padded = partial(self._opened.padded, compact=compact)
-            checked = _Padding(checked, padded, written)
+            opened = self._opened
+            checked = _Padding(checked, lambda args: opened.padded(args, compact), written)
             if written:
                 return checked, checked
             layout = replace(layout, boxed=tuple(inputs[: told.count]))

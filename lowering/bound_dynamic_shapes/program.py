@@ -293,7 +293,9 @@ def _return(function: FuncOp, op: Operation, state: State) -> None:
             IntegerAttr(-1 if size is None else counts.setdefault(size, len(counts)), i64)
             for size in tensor.sizes
         )
-        note_counts(entry, ["" if size is None else state.inputs.get(size) for size in tensor.sizes])
+        note_counts(
+            entry, ["" if size is None else state.inputs.get(size) for size in tensor.sizes]
+        )
     if function.sym_name.data != "main" and (counts or state.checks):
         raise unsupported(op, "a size that depends on data outside of @main")
     for count in counts:

@@ -17,7 +17,6 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from lamina.dialects.loop.access import shape_of
-from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.passes.contracts.entry_attributes import EXTENTS
 from lamina.passes.schedule.emitter import Emitter, Index
 
@@ -49,25 +48,36 @@ def open_axes_of(value: SSAValue) -> tuple[int, ...]:
 
 
 def strides_of(
-    emit: Emitter, value: SSAValue, flat: Mapping[SSAValue, SSAValue]
-) -> tuple[Index, ...] | None:
-    """The elements from one position of each axis to the next, of an argument with such extents;
-    `flat` are the arguments of its kernel as rows.
+    emit: Emitter, arguments: Sequence[BlockArgument], flat: Mapping[SSAValue, SSAValue]
+) -> dict[SSAValue, tuple[Index, ...]]:
+    """Of arguments with such extents the elements from one position of each axis to the next;
+    `flat` are the arguments of their kernel as rows.
 
     A number out of its range is taken as the nearest in it: kernels do not leave their memory.
     """
-    extents = extents_of(value)
-    if extents is None or not isinstance(value, BlockArgument):
-        return None
-    arguments, step = value.owner.args, 1
-    strides: list[Index] = []
-    for extent, number in zip(reversed(shape_of(value)), reversed(extents), strict=True):
-        strides.append(step)
-        if number < 0:
-            step = emit.times(step, extent)
+    ends: dict[tuple[int, int], Index] = {}
+    products: dict[tuple[Index, Index], Index] = {}
+
+    def end(number: int, extent: int) -> Index:
+        if (number, extent) not in ends:
+            given = emit.add(memref.LoadOp.get(flat[arguments[number]], [emit.value(0)]))
+            counted = emit.add(arith.IndexCastOp(given, IndexType()))
+            ends[number, extent] = emit.least(emit.most(counted, 1), extent)
+        return ends[number, extent]
+
+    def times(step: Index, by: Index) -> Index:
+        if (step, by) not in products:
+            known = isinstance(by, int)
+            products[step, by] = emit.times(step, by) if known else emit.times_value(step, by)
+        return products[step, by]
+
+    found: dict[SSAValue, tuple[Index, ...]] = {}
+    for argument in arguments:
+        extents = extents_of(argument)
+        if extents is None:
             continue
-        given = emit.add(memref.LoadOp.get(flat[arguments[number]], [emit.value(0)]))
-        counted = emit.add(arith.IndexCastOp(given, IndexType()))
-        within = emit.value(emit.least(emit.most(counted, 1), extent))
-        step = within if step == 1 else emit.add(binary_op(arith.MuliOp, emit.value(step), within))
-    return tuple(reversed(strides))
+        steps: list[Index] = [1]
+        for extent, number in list(zip(shape_of(argument), extents, strict=True))[:0:-1]:
+            steps.append(times(steps[-1], extent if number < 0 else end(number, extent)))
+        found[argument] = tuple(reversed(steps))
+    return found

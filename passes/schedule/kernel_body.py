@@ -44,10 +44,7 @@ class KernelBody:
             assert isinstance(kind, MemRefType)
             made = held.get(argument) or ReshapeOp(argument, _flat(kind))
             self.memory.flat[argument] = self.emit.add(made)
-        for argument in block.args:
-            strides = strides_of(self.emit, argument, self.memory.flat)
-            if strides is not None:
-                self.memory.strides[argument] = strides
+        self.memory.strides = strides_of(self.emit, block.args, self.memory.flat)
         self.memory.numbers = kernel_numbers(self.emit, function, nests, self.memory.flat)
         self._note_streamed(nests)
         for nest in nests:

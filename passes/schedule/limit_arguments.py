@@ -50,6 +50,7 @@ from lamina.passes.fusion.element_limits import (
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.unstructured_demand import elements_read, elements_written
 from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.ended_dims import ended_dims
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import rows_run_singly
 from lamina.passes.schedule.product_rows import product_rows_run_singly
@@ -146,8 +147,10 @@ def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
         if part.op is not None and runs_live_rows_only(part.op):
             points[part.op] = _points(part.op, rows_of(part.op), part.op.row_extents)
         singly = rows_run_singly(part, tasks) or product_rows_run_singly(part, tasks)
+        ended = ended_dims(part, tasks) if singly else {}
         for nest, dims in singly.items():
-            points[nest] = _points(nest, dims, nest.extents)
+            ends = _ends(nest, ended.get(nest, {}))
+            points[nest] = _points(nest, dims, nest.extents) | ends
     found: dict[int, Demand] = {}
     for argument in kernel.body.block.args:
         limits = [_touched(use.operation, argument, points) for use in argument.uses]
@@ -167,6 +170,18 @@ def _read_within(kernel: func.FuncOp, argument: BlockArgument) -> Demand:
         Limit(stride, shape[0], Reach(count))
         for count in kernel.body.block.args
         if is_count(count) and not reads_behind(kernel, argument.index, count.index)
+    )
+
+
+def _ends(nest: GenericOp, ended: Mapping[int, int]) -> Points:
+    """The points of a nest whose loops over these dimensions end at numbers in arguments."""
+    block = nest.parent_block()
+    assert block is not None
+    return frozenset(
+        PointLimit(
+            Linear.dim(dim), nest.extents[dim], 1, nest.extents[dim], Reach(block.args[number])
+        )
+        for dim, number in ended.items()
     )
 
 
