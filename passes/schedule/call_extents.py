@@ -67,8 +67,7 @@ def strides_of(
 
     def times(step: Index, by: Index) -> Index:
         if (step, by) not in products:
-            known = isinstance(by, int)
-            products[step, by] = emit.times(step, by) if known else emit.times_value(step, by)
+            products[step, by] = emit.times(step, by)
         return products[step, by]
 
     found: dict[SSAValue, tuple[Index, ...]] = {}

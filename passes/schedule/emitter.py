@@ -168,22 +168,15 @@ class Emitter:
         rest = self.add(binary_op(arith.SubiOp, self.value(left), self.value(right)))
         return self._divided(rest, self.divisor(left, right))
 
-    def times(self, left: Index, right: int) -> Index:
-        """left * right, for a known factor."""
+    def times(self, left: Index, right: Index) -> Index:
+        """left * right."""
         if isinstance(left, int):
-            return left * right
-        if right == 1:
-            return left
-        if right == 0:
-            return 0
+            if isinstance(right, int):
+                return left * right
+            left, right = right, left
+        if isinstance(right, int) and right in (0, 1):
+            return left if right else 0
         product = self.add(binary_op(arith.MuliOp, left, self.value(right)))
-        return self._divided(product, self.divisor(left) * right)
-
-    def times_value(self, left: Index, right: SSAValue) -> Index:
-        """left * right, for a factor that is a value."""
-        if isinstance(left, int):
-            return self.times(right, left)
-        product = self.add(binary_op(arith.MuliOp, left, right))
         return self._divided(product, self.divisor(left) * self.divisor(right))
 
     def quotient(self, left: Index, right: int) -> Index:

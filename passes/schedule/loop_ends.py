@@ -1,8 +1,8 @@
 """Loops of tasks that end at numbers of the call (`lamina.ends`), and masks that are true within.
 
 All nests of a task end where they say or none does: a nest that walks on would read what one in
-front of it has left out. Where some loops cannot end there, such as those of tiles that are turned,
-all run to the end of their dimensions, and the masks of their bodies are what they were.
+front of it has left out. Where some loops cannot end there, such as those of register tiles, all
+run to the end of their dimensions, and the masks of their bodies are what they were.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ def end_rows(
         return
     for sweep in sweeps:
         schedule = sweep.schedule
-        for place in range(len(sweep.extents)) if schedule.transpose is None else ():
+        for place in range(len(sweep.extents)):
             if schedule.jam is not None and place in sweep.kept:
                 continue
             forms = {
@@ -142,8 +142,6 @@ def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:
     if not any(noted.values()):
         return {}
     first, schedule = sweep.stages[0], sweep.schedule
-    if schedule.transpose is not None:
-        return None
     found: dict[int, tuple[Linear, ...]] = {}
     left = {stage: set(ends) for stage, ends in noted.items()}
     for place in range(len(sweep.extents)):

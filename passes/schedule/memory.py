@@ -78,8 +78,13 @@ class Memory:
             if number <= FIRST_STEP:
                 stride, dim = steps[number]
                 times = factor if dim is None else emit.times(env[dim], factor)
-                total = emit.plus(total, emit.times_value(times, stride))
+                total = emit.plus(total, emit.times(times, stride))
         return total
+
+    def varies(self, access: Access, dim: int) -> bool:
+        """Whether an access reaches other elements at other positions along a dimension."""
+        along = self.layout(access).coefficient(dim) != 0
+        return along or (access.memory in self.strides and access.walks_open_axis(dim))
 
     def step(self, emit: Emitter, access: Access, dim: int) -> Index:
         """Elements from one position of a dimension to the next."""

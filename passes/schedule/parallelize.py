@@ -344,9 +344,8 @@ def _may_divide_jammed(stages: Sequence[Stage]) -> bool:
 
 def _ends_within(stage: Stage, row: tuple[int, tuple[int, ...]]) -> bool:
     """Whether the loop of a task over a row, by what it is made of, ends where what counts does."""
-    turned = stage.schedule.jam is not None or stage.schedule.transpose is not None
     dim, rows = row
-    if turned or has_step(stage.op) or dim not in stage.inner:
+    if stage.schedule.jam is not None or has_step(stage.op) or dim not in stage.inner:
         return False
     return live_end(stage, rows) is not None
 

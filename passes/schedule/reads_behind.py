@@ -1,7 +1,7 @@
 """Whether a kernel reads behind the rows of an argument that count: what is not there to be read.
 
 Loops over rows and summed dimensions end where a call's sizes do, but in products, which take
-whole blocks of rows and panels, in tiles that are turned or jammed, and in unstructured ops.
+whole blocks of rows and panels, in tiles that are jammed, and in unstructured ops.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def _ends_there(
     if any(has_step(stage.op) for stage in stages):
         return False
     schedules = [stage.schedule for stage in stages]
-    turned = any(s.jam is not None or s.transpose is not None for s in schedules)
+    turned = any(s.jam is not None for s in schedules)
     summing = next((s.op for s in stages if summed_rows(s.op)), None)
     collapse_rows(stages)
     if summing is None:

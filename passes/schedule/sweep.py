@@ -215,7 +215,7 @@ class SweepEmitter:
             held = self.memory.scalars.get(access.memory)
             if held is not None:
                 body.values[argument] = Lane(held, True)
-            elif dim is None or self.memory.layout(access).coefficient(dim) == 0:
+            elif dim is None or not self.memory.varies(access, dim):
                 at = self.memory.offset(emit, access, env, dim)
                 flat = self.memory.flat[access.memory]
                 body.values[argument] = load(emit, Elements(flat, at))

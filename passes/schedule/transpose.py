@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from functools import partial
 
-from xdsl.dialects import vector
+from xdsl.dialects import scf, vector
 from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.body import Body, Lane, load
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors
@@ -35,7 +36,8 @@ def turned_reads(stage: Stage, across: int, along: int) -> list[int]:
 class TransposeEmitter(SweepEmitter):
     """Emits a sweep over (across, along) in square tiles, the last ones partly filled.
 
-    A range of `across` begins at a whole tile, and ends at one or at the end of the dimension.
+    A range of `across` begins at a whole tile, and ends at one or at the end of the dimension, or
+    where what counts ends. How many lines of a tile exist may be a number of the call.
     """
 
     def __init__(self, sweep: Sweep, memory: Memory, outputs: set[SSAValue]) -> None:
@@ -46,42 +48,61 @@ class TransposeEmitter(SweepEmitter):
 
     def run(self, emit: Emitter, envs: Envs, ranges: list[tuple[Index, Index]]) -> None:
         """Emit the tiles of the ranges."""
-        (low, high), _ = ranges
-        extent = self.sweep.extents[0]
-        whole = emit.least(high, extent - extent % self.lanes)
+        (low, high), along = ranges
+        whole, tail, filled = self._tiled(emit, 0, (low, high))
 
         def block(inner: Emitter, start: Index) -> None:
             stop = inner.least(inner.plus(start, self.block), whole)
-            self._along(inner, envs, (start, stop), self.lanes)
+            self._along(inner, envs, (start, stop), self.lanes, along)
 
         def rest(inner: Emitter, start: Index) -> None:
-            self._along(inner, envs, (start, inner.plus(start, 1)), extent % self.lanes)
+            self._along(inner, envs, (start, inner.plus(start, 1)), filled, along)
 
         emit.each(low, whole, self.block, block)
-        if extent % self.lanes:
-            tail = extent - extent % self.lanes
+        if filled != 0:
             emit.each(tail, high, self.lanes, rest)
 
-    def _along(self, emit: Emitter, envs: Envs, across: tuple[Index, Index], filled: int) -> None:
-        """The tiles of a block, whose lines are all used while they are in the nearest cache."""
-        extent = self.sweep.extents[1]
+    def _tiled(
+        self, emit: Emitter, place: int, bounds: tuple[Index, Index]
+    ) -> tuple[Index, Index, Index]:
+        """Where the whole tiles of a range end, where the last one begins if it is not whole, and
+        how many of its lines exist: 0 if there is none."""
+        low, high = bounds
+        if place not in self.memory.ends.get(self.sweep, {}):
+            filled = self.sweep.extents[place] % self.lanes
+            tail = self.sweep.extents[place] - filled
+            return emit.least(high, tail), tail, filled
+        length = emit.minus(high, low)
+        whole = emit.plus(low, emit.times(emit.quotient(length, self.lanes), self.lanes))
+        return whole, whole, emit.minus(high, whole)
 
-        def tiles(inner: Emitter, along: Index, valid: int = self.lanes) -> None:
+    def _along(
+        self,
+        emit: Emitter,
+        envs: Envs,
+        across: tuple[Index, Index],
+        filled: Index,
+        along: tuple[Index, Index],
+    ) -> None:
+        """The tiles of a block, whose lines are all used while they are in the nearest cache."""
+
+        def tiles(inner: Emitter, start: Index, valid: Index = self.lanes) -> None:
             def tile(deeper: Emitter, at: Index) -> None:
-                self._tile(deeper, envs, (at, filled), (along, valid))
+                self._tile(deeper, envs, (at, filled), (start, valid))
 
             inner.each(*across, self.lanes, tile)
 
-        whole = extent - extent % self.lanes
-        emit.each(0, whole, self.lanes, tiles)
-        emit.each(whole, extent, self.lanes, partial(tiles, valid=extent % self.lanes))
+        whole, tail, rest = self._tiled(emit, 1, along)
+        emit.each(along[0], whole, self.lanes, tiles)
+        if rest != 0:
+            emit.each(tail, along[1], self.lanes, partial(tiles, valid=rest))
 
     def _tile(
         self,
         emit: Emitter,
         envs: Envs,
-        across: tuple[Index, int],
-        along: tuple[Index, int],
+        across: tuple[Index, Index],
+        along: tuple[Index, Index],
     ) -> None:
         """One tile; each side is where it begins, and how many of its lines exist."""
         mask = self._mask(emit, along[1])
@@ -96,15 +117,21 @@ class TransposeEmitter(SweepEmitter):
                     continue
                 env = {**envs[stage], first: across[0], second: along[0]}
                 turned[stage][argument] = self._turn(emit, access, env, second, across[1], along[1])
-        for copy in range(across[1]):
-            bound = self._bind(envs, 0, emit.plus(across[0], copy))
-            self._fetch_straight(emit, bound, turned, along[0])
+        lines = across[1]
+        for copy in range(lines if isinstance(lines, int) else self.lanes):
+            into = emit if isinstance(lines, int) else emit.inside(Block())
+            bound = self._bind(envs, 0, into.plus(across[0], copy))
+            self._fetch_straight(into, bound, turned, along[0])
             prepared: dict[Stage, Body] = {}
             for stage in self.sweep.stages:
-                prepared[stage] = self._prepare(emit, stage, bound[stage])
+                prepared[stage] = self._prepare(into, stage, bound[stage])
                 for argument, rows in turned[stage].items():
                     prepared[stage].values[argument] = Lane(rows[copy], False)
-            self._step(emit, bound, prepared, Vectors(along[0], 1, mask), [])
+            self._step(into, bound, prepared, Vectors(along[0], 1, mask), [])
+            if not isinstance(lines, int):
+                into.run(scf.YieldOp())
+                exists = compare(emit, emit.value(copy), lines, "slt")
+                emit.run(scf.IfOp(exists, [], [into.block]))
 
     def _fetch_straight(
         self,
@@ -128,28 +155,29 @@ class TransposeEmitter(SweepEmitter):
             flat = self.memory.flat[access.memory]
             emit.run(PrefetchOp(flat, [emit.value(at)], INTO_L2))
 
-    def _mask(self, emit: Emitter, filled: int) -> SSAValue | None:
-        if filled == self.lanes:
+    def _mask(self, emit: Emitter, filled: Index) -> SSAValue | None:
+        if isinstance(filled, int) and filled == self.lanes:
             return None
         return emit.first_lanes(filled, self.lanes)
 
     def _turn(
-        self, emit: Emitter, access: Access, env: Env, along: int, width: int, count: int
+        self, emit: Emitter, access: Access, env: Env, along: int, width: Index, count: Index
     ) -> list[SSAValue]:
         """`count` vectors with `width` lanes each, turned; what does not exist is not read."""
         start = self.memory.offset(emit, access, env, None)
         step = self.memory.step(emit, access, along)
         flat = self.memory.flat[access.memory]
         mask = self._mask(emit, width)
-        rows = [
-            load(
-                emit, Elements(flat, emit.plus(start, emit.times(step, i)), 1, self.lanes, mask)
-            ).value
-            for i in range(count)
-        ]
-        for i in range(count if self.ahead_tiles else 0):
+        known = count if isinstance(count, int) else self.lanes
+        rows: list[SSAValue] = []
+        for i in range(known):
+            # In the place of one that may not exist the last one is read again.
+            line = i if isinstance(count, int) else emit.least(i, emit.minus(count, 1))
+            at = emit.plus(start, emit.times(line, step))
+            rows.append(load(emit, Elements(flat, at, 1, self.lanes, mask)).value)
+        for i in range(known if self.ahead_tiles else 0):
             self._fetch(emit, access, env, emit.times(step, i + self.lanes))
-        return turn(emit, rows + rows[:1] * (self.lanes - count))
+        return turn(emit, rows + rows[:1] * (self.lanes - known))
 
 
 def _mask(lanes: list[int]) -> DenseArrayBase[I64]:
