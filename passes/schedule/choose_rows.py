@@ -134,7 +134,8 @@ def _pop_rows(stages: list[Stage], target: Target) -> tuple[int, ...]:
     """The place of the row that vectorizes best, the loop of every task.
 
     A lone stage that reads along another dimension keeps that one inner too, in front, to be
-    transposed in tiles.
+    transposed in tiles. So it is with the row in front where rows end at numbers of the call: they
+    are not joined then, and may be short.
     """
     rows = stages[0].rows
     place = vector_place(Sweep(stages, {s: s.rows for s in stages}))
@@ -145,6 +146,8 @@ def _pop_rows(stages: list[Stage], target: Target) -> tuple[int, ...]:
         across = transposed_dim(stages[0], rows, rows[place], lanes)
         if across is not None:
             return (rows.index(across), place)
+    if 0 < place == len(rows) - 1 and open_rows(stages[0].op):
+        return (place - 1, place)
     return (place,)
 
 
@@ -160,8 +163,12 @@ def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: b
         width = min(most, _column_width(length, lanes, tasks))
     elif rows >= ENOUGH_TASKS:
         return None
-    elif len(stages[0].inner) > 1:
+    elif len(inner := stages[0].inner) > 1 and (
+        len(stages) == 1 and transposed_dim(stages[0], inner, inner[-1], lanes) is not None
+    ):
         width = _tiles_width(length, lanes, -(-ENOUGH_TASKS // rows))
+    elif len(inner) > 1:
+        width = -(-LEAST_CHUNK // prod(stages[0].inner_extents[1:]))
     elif (forks or len(stages) > 1) and length > LEAST_CHUNK:
         width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
     return width if width < length else None

@@ -43,6 +43,7 @@ _CLAUSES = frozenset(
         "vectorize",
         "unroll",
         "jam",
+        "rfactor",
         "tile",
         "transpose",
         "online",

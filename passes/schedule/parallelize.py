@@ -44,7 +44,7 @@ from lamina.passes.schedule.jammed_rows import (
     has_gaps,
 )
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
-from lamina.passes.schedule.live_rows import joined_live_rows, over_operands
+from lamina.passes.schedule.live_rows import divided, joined_live_rows, over_operands
 from lamina.passes.schedule.loop_ends import live_end
 from lamina.passes.schedule.nest_steps import has_step
 from lamina.passes.schedule.pair_copy import PairCopy
@@ -156,11 +156,13 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             return
         live = None
 
+    pieces: Index = chunks if live is None else live.pieces(emit, chunks, width)
+
     def task(inner: Emitter, number: Index) -> None:
         low: Index = 0
         if chunks > 1:
-            low = inner.times(inner.remainder(number, chunks), width)
-            number = inner.quotient(number, chunks)
+            piece, number = divided(inner, number, pieces)
+            low = inner.times(piece, width)
         if live is not None:
             number = live.row(inner, number)
         for stage, dims in zip(stages, groups, strict=True):
@@ -180,7 +182,7 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             stage.op.slice_at(slices, [inner.value(start) for start in starts])
             inner.run(stage.op)
 
-    ends = count if live is None else live.tasks(emit, count, chunks, width)
+    ends = count if live is None else live.tasks(emit, count // chunks, pieces)
     emit.tasks(ends, task, parallel=tasks.parallel)
 
 
@@ -206,16 +208,18 @@ class _Live:
         live, counts = over_operands(self.rows, self.block)
         return emit.add(LiveRowOp(number, counts, live))
 
-    def tasks(self, emit: Emitter, count: int, chunks: int, width: int) -> Index:
-        """How many tasks there are, of `count` for all rows, with `chunks` of the loop for each."""
-        if self.rows is not None:
-            return emit.times(self._count(emit, self.rows), count // self.rows.rows)
-        assert self.divided is not None
+    def pieces(self, emit: Emitter, chunks: int, width: int) -> Index:
+        """Into how many pieces of a width the loop of a task is divided, of `chunks` for all."""
+        if self.divided is None or chunks == 1 or self.divided.digits[0].count is None:
+            return chunks
         first, *rest = self.divided.digits
-        if first.count is None or chunks == 1 or count > chunks:
-            return count
         rows = emit.times(self._count(emit, LiveRows((first,))), prod(d.extent for d in rest))
         return emit.quotient(emit.plus(rows, width - 1), width)
+
+    def tasks(self, emit: Emitter, rows: int, pieces: Index) -> Index:
+        """How many tasks there are, of so many rows with pieces of the loop for each."""
+        live = rows if self.rows is None else self._count(emit, self.rows)
+        return emit.times(pieces, live)
 
     def rows_in_front(self, emit: Emitter) -> Index | None:
         """How many rows count, if those are in front of all others and nothing else is divided."""
