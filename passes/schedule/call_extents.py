@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
@@ -33,6 +33,21 @@ def extents_of(value: SSAValue) -> tuple[int, ...] | None:
     if not isinstance(noted, ArrayAttr):
         return None
     return tuple(entry.value.data for entry in noted if isinstance(entry, IntegerAttr))
+
+
+def drop_extents(function: FuncOp) -> None:
+    """Forget them: accesses are to flat memory by now."""
+    if function.arg_attrs is None:
+        return
+    entries = [dict(entry.data) for entry in function.arg_attrs]
+    if not any(EXTENTS in entry for entry in entries):
+        return
+    for entry in entries:
+        entry.pop(EXTENTS, None)
+    if any(entries):
+        function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))
+    else:
+        del function.properties["arg_attrs"]
 
 
 def open_axes(extents: Sequence[int]) -> tuple[int, ...]:

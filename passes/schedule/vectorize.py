@@ -23,6 +23,7 @@ from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.op_list import ops_of
 from lamina.passes.contracts.task_loops import LOOPS
 from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
+from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_body import KernelBody
 from lamina.passes.schedule.kernel_parts import is_open
@@ -81,6 +82,7 @@ def vectorize(function: func.FuncOp) -> None:
     if task:
         emit_task(body.emit, task, body.memory)
     body.finish(buffers)
+    drop_extents(function)
     for nest in left:  # parts are numbered from 0 on
         set_part(nest, sorted(products).index(part_of(nest)))
 

@@ -25,6 +25,7 @@ from lamina.runtime.entry import (
     function_named,
     result_slots,
 )
+from lamina.runtime.interpreters.call_extents import compact
 from lamina.runtime.interpreters.loop_memory import allocate
 from lamina.runtime.literals import given_literals
 from lamina.runtime.random_state import make_state
@@ -110,9 +111,10 @@ def _call(
     """
     given: list[Any] = []
     made: list[tuple[Slot, Any]] = []
-    for slot, kind in zip(argument_slots(function), function.function_type.inputs, strict=True):
+    slots = argument_slots(function)
+    for slot, kind in zip(slots, function.function_type.inputs, strict=True):
         if slot.kind not in _MEMORY and slot.name in values:
-            given.append(values[slot.name])
+            given.append(compact(slots, slot, values))
         else:
             given.append(allocate(kind))
             made.append((slot, given[-1]))

@@ -32,10 +32,10 @@ from lamina.runtime.random_state import make_state
 
 def interpreter_for(module: ModuleOp) -> Interpreter:
     """An xDSL interpreter with implementations for the op classes that occur in `module`."""
-    from xdsl.interpreters.func import FuncFunctions
+    from lamina.runtime.interpreters.call_extents import KernelFunctions
 
     interpreter = Interpreter(module)
-    interpreter.register_implementations(FuncFunctions())
+    interpreter.register_implementations(KernelFunctions())
     register_functions(interpreter, {type(op) for op in module.walk()})
     return interpreter
 
