@@ -189,11 +189,15 @@ def _verify_steps(nest: GenericOp) -> None:
 
 @dataclass(frozen=True)
 class _Digit:
-    """A number `counter / divisor % modulus * scale`: a digit of what a loop counts."""
+    """A number `counter / divisor % modulus * scale`: a digit of what a loop counts.
+
+    One that is the quotient or the remainder `of` the counter by a value has no divisor.
+    """
 
     divisor: int
     modulus: int
     scale: int = 1
+    of: tuple[type[Operation], SSAValue] | None = None
 
 
 def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
@@ -208,11 +212,13 @@ def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
     if not isinstance(op, arith.MuliOp | arith.DivUIOp | arith.RemUIOp):
         return None
     inner, factor = _digit(op.operands[0], counter, count), constant_integer(op.operands[1])
+    if inner == _Digit(1, count) and factor is None and not isinstance(op, arith.MuliOp):
+        return _Digit(0, count, of=(type(op), op.rhs))
     if inner is None or factor is None or factor < 1:
         return None
     if isinstance(op, arith.MuliOp):
         return replace(inner, scale=inner.scale * factor)
-    if inner.scale != 1:
+    if inner.scale != 1 or inner.of is not None:
         return None
     if isinstance(op, arith.DivUIOp):
         return _Digit(inner.divisor * factor, -(-inner.modulus // factor))
@@ -222,7 +228,7 @@ def _digit(value: SSAValue, counter: SSAValue, count: int) -> _Digit | None:
 
 def _dealt(one: _Digit | None, other: _Digit | None, count: int) -> _Digit | None:
     """The whole counter, if two digits of it are put together in the other order."""
-    if one is None or other is None:
+    if one is None or other is None or one.of is not None or other.of is not None:
         return None
     low, high = sorted((one, other), key=lambda digit: digit.divisor)
     whole = low.divisor == 1 and high.divisor == low.modulus
@@ -265,8 +271,11 @@ def _verify_apart(loop: scf.ParallelOp) -> None:
 
 def _counts(digits: Sequence[_Digit], count: int) -> bool:
     """Whether digits tell all numbers below `count` apart."""
+    parts = {digit.of for digit in digits if digit.of is not None}
+    if any({(arith.DivUIOp, by), (arith.RemUIOp, by)} <= parts for _, by in parts):
+        return True
     known = 1
-    for digit in sorted(digits, key=lambda d: d.divisor):
+    for digit in sorted((d for d in digits if d.of is None), key=lambda d: d.divisor):
         if digit.divisor > known:
             return False
         known = max(known, digit.divisor * digit.modulus)

@@ -146,7 +146,8 @@ def _pop_rows(stages: list[Stage], target: Target) -> tuple[int, ...]:
         across = transposed_dim(stages[0], rows, rows[place], lanes)
         if across is not None:
             return (rows.index(across), place)
-    if 0 < place == len(rows) - 1 and open_rows(stages[0].op):
+    short = stages[0].extents[rows[place]] < MOST_CHUNK
+    if 0 < place == len(rows) - 1 and short and open_rows(stages[0].op):
         return (place - 1, place)
     return (place,)
 
@@ -168,7 +169,7 @@ def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: b
     ):
         width = _tiles_width(length, lanes, -(-ENOUGH_TASKS // rows))
     elif len(inner) > 1:
-        width = -(-LEAST_CHUNK // prod(stages[0].inner_extents[1:]))
+        width = -(-MOST_CHUNK // prod(stages[0].inner_extents[1:]))
     elif (forks or len(stages) > 1) and length > LEAST_CHUNK:
         width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
     return width if width < length else None

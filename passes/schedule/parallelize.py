@@ -161,7 +161,8 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
     def task(inner: Emitter, number: Index) -> None:
         low: Index = 0
         if chunks > 1:
-            piece, number = divided(inner, number, pieces)
+            alone = rows == 1 and not isinstance(pieces, int)
+            piece, number = (number, 0) if alone else divided(inner, number, pieces)
             low = inner.times(piece, width)
         if live is not None:
             number = live.row(inner, number)

@@ -177,7 +177,7 @@ func.func @main(%n: i64 {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> (tensor
 
 // What is left over of a half is put back: the sum is the size itself, which nothing is asked of.
 
-// CHECK:         func.func @main(%x: tensor<1x1x16xf32>, [[N:%\S+]]: tensor<i64> {{.*}}) -> (tensor<1x2x16xf32> {lamina.sizes = {{.*}}}, tensor<i64> {lamina.kind = "size"}) {
+// CHECK:         func.func @main(%x: tensor<1x1x16xf32> {lamina.counts = ["", "", "size(n)"]}, [[N:%\S+]]: tensor<i64> {{.*}}) -> (tensor<1x2x16xf32> {lamina.sizes = {{.*}}}, tensor<i64> {lamina.kind = "size"}) {
 // CHECK-NOT:     aten.eq
 // CHECK-NOT:     constant_pad_nd
 // CHECK:         [[C:%\S+]] = aten.cat.default({{.*}}) : (tensor<1x1x16xf32>, tensor<1x1x16xf32>) -> tensor<1x2x16xf32>

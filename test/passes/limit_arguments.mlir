@@ -60,9 +60,9 @@ func.func private @zero(%z: memref<4x32xf32>) attributes {lamina.kernel, lamina.
 // Pieces of one long row, the last of which ends where what counts does, and rows that are turned in tiles.
 // CHECK-LABEL: @main
 // CHECK-SAME:    %x: memref<128x8xf32> {lamina.limits = [2 : i64, -1 : i64]}
-// CHECK-SAME:    %y: memref<128x8xf32>, %n:
+// CHECK-SAME:    %y: memref<128x8xf32> {lamina.limits = [2 : i64, -1 : i64]}, %n:
 // CHECK-SAME:    %z: memref<128x8xf32> {lamina.kind = "output", lamina.limits = [2 : i64, -1 : i64]}
-// CHECK-SAME:    %u: memref<8x128xf32> {lamina.kind = "output"}
+// CHECK-SAME:    %u: memref<8x128xf32> {lamina.kind = "output", lamina.limits = [-1 : i64, 2 : i64]}
 func.func @main(%x: memref<128x8xf32>, %y: memref<128x8xf32>, %n: memref<i64> {lamina.kind = "input"}, %z: memref<128x8xf32> {lamina.kind = "output"}, %u: memref<8x128xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
   func.call @even(%x, %n, %z) : (memref<128x8xf32>, memref<i64>, memref<128x8xf32>) -> ()
   func.call @turned(%y, %n, %u) : (memref<128x8xf32>, memref<i64>, memref<8x128xf32>) -> ()
