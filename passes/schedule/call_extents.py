@@ -56,12 +56,6 @@ def open_axes(extents: Sequence[int]) -> tuple[int, ...]:
     return tuple(range(last))
 
 
-def open_axes_of(value: SSAValue) -> tuple[int, ...]:
-    """The axes of a memref whose strides are numbers of the call."""
-    extents = extents_of(value)
-    return () if extents is None else open_axes(extents)
-
-
 def strides_of(
     emit: Emitter, arguments: Sequence[BlockArgument], flat: Mapping[SSAValue, SSAValue]
 ) -> dict[SSAValue, tuple[Index, ...]]:

@@ -18,7 +18,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
-from lamina.passes.schedule.call_extents import open_axes_of
+from lamina.passes.schedule.call_extents import extents_of, open_axes
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
 
@@ -46,13 +46,28 @@ class Access:
     """Axes along which a padded read may be outside."""
     packed_dims: frozenset[int] = frozenset()
     """Dimensions that a packed operand depends on; its own schedule computes the offset."""
-    open_axes: tuple[int, ...] = ()
-    """Axes whose strides are numbers of the call (`lamina.extents`). `offset` is that of the type's
-    own extents then: it says which strides are 0 and 1, and `Memory` where elements are."""
+    extents: tuple[int, ...] | None = None
+    """`lamina.extents` of the memref. `offset` is that of the type's own extents then: it says
+    which strides are 0 and 1, and `Memory` where elements are."""
+
+    @property
+    def open_axes(self) -> tuple[int, ...]:
+        """Axes whose strides are numbers of the call."""
+        return () if self.extents is None else open_axes(self.extents)
 
     def walks_open_axis(self, *dims: int) -> bool:
         """Whether steps along one of these dimensions are numbers of the call."""
         return any(self.axes[axis].coefficient(dim) for axis in self.open_axes for dim in dims)
+
+    def walks_by_type(self, outer: int, inner: int) -> bool:
+        """Whether steps along one dimension are so many along another as the type says."""
+        if self.extents is None or not self.walks_open_axis(outer, inner):
+            return True
+        places = [[n for n, a in enumerate(self.axes) if a.coefficient(d)] for d in (outer, inner)]
+        if any(len(own) != 1 for own in places):
+            return False
+        (first,), (last,) = places
+        return first < last and all(n < 0 for n in self.extents[first + 1 : last + 1])
 
     def stride(self, dim: int) -> int:
         """Elements from one position of a dimension to the next."""
@@ -178,7 +193,7 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
         for axis, ((low, high), extent) in enumerate(zip(ranges, shape, strict=True))
         if low < 0 or high >= extent
     ]
-    access = Access(value, offset, kind.element_type, forms, shape, open_axes=open_axes_of(value))
+    access = Access(value, offset, kind.element_type, forms, shape, extents=extents_of(value))
     if outside:
         access.pad, access.tested = pad, tuple(outside)
     return access
@@ -257,7 +272,7 @@ def _collapsible(stage: Stage, outer: int, inner: int) -> bool:
             f.coefficient(outer) or f.coefficient(inner) for f in access.axes
         ):
             return False
-        if access.packed_dims & {outer, inner} or access.walks_open_axis(outer, inner):
+        if access.packed_dims & {outer, inner} or not access.walks_by_type(outer, inner):
             return False
         if access.stride(outer) != access.stride(inner) * stage.extents[inner]:
             return False

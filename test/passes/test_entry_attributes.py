@@ -63,19 +63,36 @@ def test_wrong_attributes_are_refused_before_anything_runs(
     assert str(interpreted.value).startswith("p.mlir:1:1: error: func.func: ")
 
 
+@pytest.mark.parametrize("key", ["limits", "extents"])
 @pytest.mark.parametrize("limits", ["[0]", "[2]", "[3]", "[-2]", "[1, 1]", "1", '["n"]'])
-def test_accesses_end_at_sizes_that_calls_bring(limits: str) -> None:
-    text = f"""func.func @main(%x: memref<4xf32> {{lamina.limits = {limits}}},
+def test_accesses_end_at_sizes_that_calls_bring(limits: str, key: str) -> None:
+    text = f"""func.func @main(%x: memref<4xf32> {{lamina.{key} = {limits}}},
     %n: memref<i64> {{lamina.kind = "input"}}, %m: memref<i64> {{lamina.kind = "size"}})
     attributes {{lamina.entry}} {{
   func.return
 }}"""
     with pytest.raises(InputError) as refused:
         lamina.compile(text)
-    assert "argument 0 of @main: lamina.limits has 1 numbers of arguments that are sizes" in str(
-        refused.value
-    )
+    said = f"argument 0 of @main: lamina.{key} has 1 numbers of arguments that are sizes"
+    assert said in str(refused.value)
     assert "memref<i64> of kind input (1 here), or -1: not " in str(refused.value)
+
+
+@pytest.mark.parametrize("counts", ['["m"]', '["n", "n"]', "[0]", "1", '[""]'])
+def test_what_counts_is_told_by_inputs(counts: str) -> None:
+    text = f"""func.func @main(%x: tensor<4x5xf32> {{lamina.counts = {counts}}},
+    %n: tensor<i64> {{lamina.name = "n"}}, %m: tensor<f32> {{lamina.name = "m"}})
+    -> tensor<4x5xf32> {{
+  func.return %x : tensor<4x5xf32>
+}}"""
+    text = text.replace("4x5", "5") if counts == '["m"]' else text
+    if counts == '["n", "n"]':
+        lamina.compile(text)
+        return
+    with pytest.raises(InputError) as refused:
+        lamina.compile(text)
+    assert "argument 0 of @main: lamina.counts has" in str(refused.value)
+    assert "names of inputs that are sizes (n here)" in str(refused.value)
 
 
 @pytest.mark.parametrize("tool", ["lamina_run", "lamina_opt"])

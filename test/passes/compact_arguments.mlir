@@ -1,0 +1,102 @@
+// RUN: lamina-opt %s -p compact-arguments --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p compact-arguments,apply-schedule --split-input-file | filecheck %s --check-prefix APPLIED
+
+// Rows of arguments lie as far apart as a call has columns: addresses are computed so, by entry and kernel alike.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64]}, %a:
+// CHECK-SAME:    %y: memref<64x256xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64]}
+// CHECK:       func.func private @twice(%a: memref<i64>, %x: memref<64x256xf32> {lamina.extents = [0 : i64, 2 : i64]}, %b: memref<i64>, %y: memref<64x256xf32> {lamina.extents = [0 : i64, 2 : i64]})
+// APPLIED:     func.func private @twice(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>)
+// APPLIED:       %[[COLUMNS:[0-9]+]] = arith.minsi
+// APPLIED:       scf.for %[[COLUMN:[0-9]+]] =
+// APPLIED:         %[[LINE:[0-9]+]] = arith.muli %[[ROW:[0-9]+]], %[[COLUMNS]]
+// APPLIED:         %[[AT:[0-9]+]] = arith.addi
+// APPLIED:         vector.load %{{.*}}[%[[AT]]]
+func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x256xf32> {lamina.kind = "output", lamina.counts = ["a", "b"], lamina.limits = [1, 2]}) attributes {lamina.entry, lamina.compact} {
+  func.call @twice(%a, %x, %b, %y) : (memref<i64>, memref<64x256xf32>, memref<i64>, memref<64x256xf32>) -> ()
+  func.return
+}
+func.func private @twice(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32):
+    %w = arith.addf %v, %v : f32
+    loop.yield %w : f32
+  }
+  func.return
+}
+
+// -----
+
+// Columns that are turned in tiles are as far apart; so are rows that are reduced.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64]}, %a:
+// CHECK-SAME:    %y: memref<256x64xf32> {{{.*}}lamina.extents = [2 : i64, 1 : i64]}
+// CHECK-SAME:    %z: memref<64xf32> {lamina.kind = "output"}
+func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<256x64xf32> {lamina.kind = "output", lamina.counts = ["b", "a"], lamina.limits = [2, 1]}, %z: memref<64xf32> {lamina.kind = "output"}, %m: memref<256xi1>) attributes {lamina.entry, lamina.compact} {
+  func.call @turned(%a, %x, %b, %y) : (memref<i64>, memref<64x256xf32>, memref<i64>, memref<256x64xf32>) -> ()
+  func.call @reduced(%a, %x, %b, %z, %m) : (memref<i64>, memref<64x256xf32>, memref<i64>, memref<64xf32>, memref<256xi1>) -> ()
+  func.return
+}
+func.func private @turned(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>, %y: memref<256x64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0, 1]>]} {
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([j, i] store into %y : memref<256x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<order = [d1, d0], vectorize = d0 x 8, transpose = d1>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+func.func private @reduced(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>, %z: memref<64xf32>, %m: memref<256xi1>) attributes {lamina.kernel, lamina.masks = array<i64: 4, 2>, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j) in [64, 256] reads(%m[j] : memref<256xi1>, %x[i, j] : memref<64x256xf32>) writes([i] add into %z : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg0 of 64]>, lamina.ends = [#loop.bounds<1, lower affine_map<(d0, d1)[s0] -> ()>, upper affine_map<(d0, d1)[s0] -> (s0)>, counts [2]>], lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%on: i1, %v: f32):
+    %zero = arith.constant 0.0 : f32
+    %w = arith.select %on, %v, %zero : f32
+    loop.yield %w : f32
+  }
+  func.return
+}
+
+// -----
+
+// Vectors along rows would need a stride between their lanes; what is looked up in is reached by the type's strides; and
+// an argument whose indices end elsewhere than it does is as its type says. So are results that one kernel of two needs so.
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.extents
+func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %t: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %u: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, -1]}, %y: memref<64x256xf32> {lamina.kind = "output", lamina.counts = ["a", "b"], lamina.limits = [1, 2]}) attributes {lamina.entry, lamina.compact} {
+  func.call @along_rows(%a, %x, %b, %y) : (memref<i64>, memref<64x256xf32>, memref<i64>, memref<64x256xf32>) -> ()
+  func.call @looked_up(%a, %t, %u, %b, %y) : (memref<i64>, memref<64x256xf32>, memref<64x256xf32>, memref<i64>, memref<64x256xf32>) -> ()
+  func.return
+}
+func.func private @along_rows(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<vectorize = d0 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+func.func private @looked_up(%a: memref<i64>, %t: memref<64x256xf32>, %u: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
+  loop.generic (i, j) in [64, 256] reads(%u[i, j] : memref<64x256xf32>) sources(%t : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg3 of 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32, %s: memref<64x256xf32>):
+    %i = loop.index 0 : index
+    %j = loop.index 1 : index
+    %w = loop.read %s[%i, %j] : memref<64x256xf32>
+    %z = arith.addf %v, %w : f32
+    loop.yield %z : f32
+  }
+  func.return
+}
+
+// -----
+
+// An entry that does not say so is called with what its types say.
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.extents
+func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x256xf32> {lamina.kind = "output", lamina.counts = ["a", "b"], lamina.limits = [1, 2]}) attributes {lamina.entry} {
+  func.call @same(%a, %x, %b, %y) : (memref<i64>, memref<64x256xf32>, memref<i64>, memref<64x256xf32>) -> ()
+  func.return
+}
+func.func private @same(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
+  loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

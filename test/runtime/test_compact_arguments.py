@@ -1,0 +1,172 @@
+"""Arguments with several open sizes, which calls pass as they are: `compact-arguments`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+from torch.nn import functional
+
+import lamina
+from lamina.codegen.target import Target
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.layers import lower, parse
+
+SIZES = ((50, 70), (3, 1), (1, 9), (16, 16), (17, 33), (100, 3), (128, 256), (7, 0), (0, 7), (1, 1))
+Tensors = tuple[torch.Tensor, ...]
+
+
+class Function(nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: torch.Tensor) -> Any:
+        return self.function(*args)
+
+
+def _alike(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns), torch.randn(rows, columns)
+
+
+def _turned(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns), torch.randn(columns, rows)
+
+
+def _wide(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns, 24), torch.randn(rows, columns, 24)
+
+
+def _images(rows: int, columns: int) -> Tensors:
+    return torch.randn(2, 3, rows, columns), torch.randn(2, 3, rows, columns)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = {
+    "pointwise": (lambda x, y: functional.silu(x) * y, _alike),
+    "softmax": (lambda x, y: torch.softmax(x, -1) * y, _alike),
+    "sums of columns": (lambda x, y: (x * y).sum(0), _alike),
+    "transpose": (lambda x, y: x.t() + y, _turned),
+    "layer norm": (lambda x, y: functional.layer_norm(x + y, (24,)), _wide),
+    "heads": (lambda x, y: (x + y).transpose(0, 1).contiguous(), _wide),
+    "images": (lambda x, y: functional.relu(x) - y, _images),
+    "booleans": (lambda x, y: (x > y, x.to(torch.float64), x), _alike),
+}
+
+
+def _dims(tensor: torch.Tensor, rows: int, columns: int, names: tuple[Any, Any]) -> dict[int, Any]:
+    found: dict[int, Any] = {}
+    for size, name in zip((rows, columns), names, strict=True):
+        found[list(tensor.shape).index(size)] = name
+    return found
+
+
+def _compiled(name: str) -> Any:
+    function, make = PROGRAMS[name]
+    names = Dim("rows", max=512), Dim("columns", max=512)
+    given = make(50, 70)
+    dims = (tuple(_dims(tensor, 50, 70, names) for tensor in given),)
+    program = torch.export.export(Function(function), given, dynamic_shapes=dims)
+    return lamina.compile(program, versions="padded")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_equals_torch(name: str) -> None:
+    compiled, (function, make) = _compiled(name), PROGRAMS[name]
+    for rows, columns in SIZES:
+        given = make(rows, columns)
+        apart = [torch.stack([x, x], -1)[..., 0] for x in given]
+        for arguments in (given, given, apart):
+            torch.testing.assert_close(
+                compiled(*arguments), function(*given), rtol=1e-4, atol=1e-5, equal_nan=True
+            )
+    inputs = compiled.sizes[-1].compiled.inputs[: len(given)]
+    assert all(slot.extents is not None for slot in inputs)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_numpy_arrays(name: str) -> None:
+    compiled, (function, make) = _compiled(name), PROGRAMS[name]
+    for rows, columns in SIZES:
+        given = make(rows, columns)
+        made, wanted = compiled(*(x.numpy() for x in given)), function(*given)
+        made, wanted = (v if isinstance(v, tuple) else (v,) for v in (made, wanted))
+        for one, other in zip(made, wanted, strict=True):
+            np.testing.assert_allclose(one, other.numpy(), rtol=1e-4, atol=1e-5)
+
+
+def test_results_are_contiguous_and_of_their_size() -> None:
+    compiled = _compiled("pointwise")
+    made = compiled(torch.randn(50, 70), torch.randn(50, 70))
+    assert made.is_contiguous()
+    assert made.untyped_storage().nbytes() < 3 * 50 * 70 * 4  # the version is for 512x512
+
+
+def test_through_torch_compile() -> None:
+    function, make = PROGRAMS["pointwise"]
+    torch._dynamo.reset()
+    compiled = torch.compile(function, backend="lamina", dynamic=True, fullgraph=True)
+    before = lamina.compile_count()
+    for rows, columns in ((50, 70), (40, 60), (200, 30), (2, 250), (33, 17)):
+        x, y = make(rows, columns)
+        torch.testing.assert_close(compiled(x, y), function(x, y), rtol=1e-4, atol=1e-5)
+        columns_first = x.t().contiguous().t()
+        torch.testing.assert_close(compiled(columns_first, y), function(x, y), rtol=1e-4, atol=1e-5)
+    assert lamina.compile_count() - before <= 4
+
+
+def test_saved_programs_pass_them_too(tmp_path: Path) -> None:
+    compiled, (function, make) = _compiled("pointwise"), PROGRAMS["pointwise"]
+    file = tmp_path / "pointwise.lamina"
+    compiled.save(file)
+    loaded = lamina.load(file)
+    for rows, columns in ((50, 70), (17, 33), (7, 0)):
+        given = make(rows, columns)
+        torch.testing.assert_close(loaded(*given), function(*given), rtol=1e-4, atol=1e-5)
+        apart = [torch.stack([x, x], -1)[..., 0] for x in given]
+        torch.testing.assert_close(loaded(*apart), function(*given), rtol=1e-4, atol=1e-5)
+
+
+TEXT = """
+func.func @main(%x: tensor<?x?xf32> {{lamina.dims = [#lamina.size<a in [0, 64]>, #lamina.size<b in [0, 128]>]}},
+                %y: tensor<{other}xf32> {{lamina.dims = [{names}]}})
+    -> (tensor<{other}xf32> {{lamina.dims = [{names}]}}) attributes {{lamina.compact}} {{
+  %0 = aten.{op} : (tensor<?x?xf32>) -> tensor<{other}xf32>
+  %1 = aten.mul.Tensor(%0, %y) : (tensor<{other}xf32>, tensor<{other}xf32>) -> tensor<{other}xf32>
+  func.return %1 : tensor<{other}xf32>
+}}
+"""  # noqa: E501 - an op on one line
+SAME, OTHER = "#lamina.size<a>, #lamina.size<b>", "#lamina.size<b>, #lamina.size<a>"
+
+
+@pytest.mark.parametrize(
+    ("op", "names"),
+    [("silu.default(%x)", SAME), ("softmax.int(%x, dim = -1)", SAME), ("t.default(%x)", OTHER)],
+)
+@pytest.mark.parametrize("sizes", [(50, 100), (3, 1), (1, 17), (64, 128)])
+def test_every_layer_means_the_same(op: str, names: str, sizes: tuple[int, int]) -> None:
+    module = parse(TEXT.format(op=op, names=names, other="?x?"))
+    rows, columns = sizes
+    random = np.random.default_rng(0)
+    x = random.standard_normal(sizes, np.float32)
+    y = random.standard_normal(sizes if names == SAME else sizes[::-1], np.float32)
+    wanted = run_module(module.clone(), [x, y])
+    bounds = (64, 128) if names == SAME else (128, 64)
+    padded = [np.full(shape, np.nan, np.float32) for shape in ((64, 128), bounds)]
+    for whole, part in zip(padded, (x, y), strict=True):
+        whole[: part.shape[0], : part.shape[1]] = part
+    counts = [np.array(n) for n in (rows, columns)]
+    start = "aten"
+    for stop in ("functional", "fused", "bufferized", "scheduled"):
+        lower(module, start, stop, Target.host(), enters=start == "aten")
+        start = stop
+        (made,) = run_module(module.clone(), [*padded, *counts])
+        np.testing.assert_allclose(made, wanted[0], rtol=2e-5, atol=1e-6)
+    assert "lamina.extents" in str(module)
