@@ -11,11 +11,12 @@ import numpy as np
 
 from lamina.dialects.errors import ExecutionError
 from lamina.runtime.buffers import AlignedMemory
+from lamina.runtime.dispatch.flags import COMPACT
 from lamina.runtime.dispatch.layout import FORMS, Layout
 from lamina.runtime.dispatch.locks import Lock
 from lamina.runtime.dispatch.native import bucket, native_calls
 from lamina.runtime.dispatch.open_inputs import OpenInputs
-from lamina.runtime.dispatch.records import COMPACT, FORMS_OF_OUTPUTS, HALVES, structure
+from lamina.runtime.dispatch.records import FORMS_OF_OUTPUTS, HALVES, structure
 from lamina.runtime.dynamic_results import cuts_of, forms_of, with_numbers
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
 from lamina.runtime.overlap import Range, watched_ranges

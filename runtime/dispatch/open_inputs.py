@@ -7,8 +7,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from lamina.runtime.dispatch.flags import LIMITED
 from lamina.runtime.dispatch.native import bucket
-from lamina.runtime.dispatch.records import LIMITED, MOST_RANK, structure
+from lamina.runtime.dispatch.records import MOST_RANK, structure
 from lamina.runtime.entry import Slot
 
 

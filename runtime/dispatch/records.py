@@ -10,6 +10,8 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from lamina.runtime.dispatch.flags import COMPACT
+
 Fields = tuple[tuple[str, str], ...]
 
 LATE = 500_000
@@ -40,12 +42,6 @@ lies in the caches of other cores. Not measured."""
 LONG_RUN = 1_000_000
 """Nanoseconds from which on a kind of run is not probed: a core reads some 10 MB of others' caches
 in that time (`FAR_BANDWIDTH` of the cost model), more than what kernels hand on there."""
-
-LIMITED = 4
-"""Flag of an input behind whose elements, as many as a call brings, the program touches nothing."""
-
-COMPACT = 8
-"""Flag of an input or output that lies in memory row-major over the extents that a call has."""
 
 HALVES = 16
 """Buckets for outputs of which a call may need a part only, each of half the bytes of the one
@@ -136,7 +132,7 @@ RECORDS: dict[str, Fields] = {
         ("pointer", "i32"),  # its place among the program's pointers
         ("dtype", "i32"),  # as DLPack has it
         ("rank", "i32"),
-        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4: see `LIMITED`, 8: `COMPACT`
+        ("flags", "i32"),  # 1: the program writes to it, 2: complex, 4, 8: see `flags`
         ("elements", "i64"),
         ("bytes", "i64"),
         ("shape", "ptr"),
