@@ -18,7 +18,7 @@ from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entr
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import ALIGNMENT, rounded
 from lamina.runtime.compile import bind_constants, constants_by_entry
-from lamina.runtime.entry import Entry, Slot, entry_of, function_named
+from lamina.runtime.entry import Entry, Slot, entry_of, function_named, refuse_compact
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import layer_of
 from lamina.runtime.lower_to_scheduled import lower_to_scheduled
@@ -112,6 +112,7 @@ def _object_program(
             function = function_named(module, name)
             assert function is not None
             entries[name] = entry_of(function)
+            refuse_compact(entries[name].slots)
         _check_callable(entries)
         weights, places = _weights(entries, bound)
         text = emitted.text

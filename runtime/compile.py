@@ -28,7 +28,14 @@ from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_
 from lamina.runtime.compile_count import count_program
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import begin_native_calls
-from lamina.runtime.entry import Entry, Slot, argument_slots, entry_of, function_named
+from lamina.runtime.entry import (
+    Entry,
+    Slot,
+    argument_slots,
+    entry_of,
+    function_named,
+    refuse_compact,
+)
 from lamina.runtime.executable import Executable, ProgramMetadata
 from lamina.runtime.kernels import Kernels
 from lamina.runtime.layers import DEFAULT, layer_of, render
@@ -145,6 +152,8 @@ class _Entry:
             if self.machine.runs_here():
                 begin_native_calls()
             program = native_program(self.module, self.machine, cache=self.cache, options=options)
+        if not hasattr(self.structure, "compact"):
+            refuse_compact(program.main.slots)
         shown = partial(
             render,
             self.module,

@@ -1,6 +1,6 @@
 """Entry points of compiled programs: what each pointer of the native call stands for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from math import prod
 from typing import Any
@@ -162,6 +162,17 @@ class Entry:
 def _slot_from_json(data: Mapping[str, Any]) -> Slot:
     lists = {key: data.get(key) for key in ("shape", "sizes", "limits", "extents")}
     return Slot(**{**data, **{k: None if v is None else tuple(v) for k, v in lists.items()}})
+
+
+def refuse_compact(slots: Iterable[Slot]) -> None:
+    """Raises InputError for a program whose memory is laid out by numbers of the call, which those
+    who call versions for open sizes know of, and others do not."""
+    for slot in slots:
+        if slot.extents is not None:
+            raise InputError(
+                f"'{slot.name}' lies in memory as calls of a program with open sizes have it "
+                "(lamina.extents); without lamina.compact of @main it is as its type says"
+            )
 
 
 def function_named(module: ModuleOp, name: str) -> FuncOp | None:

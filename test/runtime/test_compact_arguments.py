@@ -15,6 +15,7 @@ from torch.nn import functional
 
 import lamina
 from lamina.codegen.target import Target
+from lamina.dialects.errors import InputError
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import lower, parse
 
@@ -170,3 +171,10 @@ def test_every_layer_means_the_same(op: str, names: str, sizes: tuple[int, int])
         (made,) = run_module(module.clone(), [*padded, *counts])
         np.testing.assert_allclose(made, wanted[0], rtol=2e-5, atol=1e-6)
     assert "lamina.extents" in str(module)
+
+
+def test_a_program_by_itself_has_the_layouts_of_its_types() -> None:
+    module = parse(TEXT.format(op="silu.default(%x)", names=SAME, other="?x?"))
+    lower(module, "aten", "bufferized", Target.host())
+    with pytest.raises(InputError, match=r"'arg0' lies in memory as calls .* \(lamina.extents\)"):
+        lamina.compile(str(module))
