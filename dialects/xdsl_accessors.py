@@ -1,0 +1,219 @@
+"""xDSL's accessors, walks and constructor of ops with the same meaning and fewer calls of Python.
+
+A program of a network has some ten thousand ops, of which each pass asks operands, results, types
+and neighbours: millions of calls, and what a call of Python costs is most of what xDSL's answers
+cost. Identity is hashed and compared by Python itself, links are read by properties in C, named
+operands are read where they stand, walks are one generator for each op with regions, not three for
+each op. That takes an eighth off the time of lowering (docs/compile_time.md).
+
+What is replaced is private to xDSL, so that nothing is for a version that is not known; another one
+is as fast as it is. `test/dialects/test_xdsl_accessors.py` compares both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any
+
+import xdsl
+from xdsl.dialects.builtin import UNKNOWN_LOC
+from xdsl.ir import (
+    Attribute,
+    Block,
+    BlockArgument,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+    core,
+)
+from xdsl.irdl import operations as irdl
+
+KNOWN_VERSIONS = ("0.74.0",)
+"""The versions of xDSL whose accessors are those that are written anew here."""
+
+ORIGINALS: dict[tuple[type, str], Any] = {}
+"""What is replaced, by class and name."""
+
+_LINKS: tuple[tuple[type, str, str], ...] = (
+    (SSAValue, "type", "_type"),
+    (OpResult, "owner", "op"),
+    (BlockArgument, "owner", "block"),
+    (Operation, "next_op", "_next_op"),
+    (Operation, "prev_op", "_prev_op"),
+    (Operation, "parent_node", "parent"),
+    (Block, "parent_node", "parent"),
+    (Region, "parent_node", "parent"),
+    (Block, "first_op", "_first_op"),
+    (Block, "last_op", "_last_op"),
+    (Block, "next_block", "_next_block"),
+    (Block, "args", "_args"),
+    (Region, "first_block", "_first_block"),
+    (Region, "last_block", "_last_block"),
+    (Use, "operation", "_operation"),
+    (Use, "index", "_index"),
+)
+"""Properties that give a field: class, property and field."""
+
+_COMPARED_BY_IDENTITY: tuple[type, ...] = (SSAValue, Use, core._IRNode, irdl.IRDLOperation)  # pyright: ignore[reportPrivateUsage]
+"""Classes whose `__eq__` is `is`, and whose `__hash__` is `id`."""
+
+_item = tuple.__getitem__
+
+
+def replace_accessors() -> bool:
+    """Replaces them in this process, once; False for a version of xDSL that is not known."""
+    if str(xdsl.__version__) not in KNOWN_VERSIONS:
+        return False
+    if ORIGINALS:
+        return True
+    for owner in _COMPARED_BY_IDENTITY:
+        _replace(owner, "__hash__", object.__hash__)
+        _replace(owner, "__eq__", object.__eq__)
+    for owner, name, field in _LINKS:
+        _replace(owner, name, property(attrgetter(field), doc=getattr(owner, name).__doc__))
+    _replace(SSAValues, "__getitem__", _value_or_values)
+    _replace(irdl.BeforeVariadicSingleAccessor, "__get__", _named)
+    _replace(core.BlockOps, "__iter__", _ops)
+    _replace(core.BlockOps, "__len__", _count)
+    for owner, walk in ((Operation, _from_op), (Block, _in_block), (Region, _in_region)):
+        _replace(owner, "walk", _walking(walk, owner.walk))
+    _replace(Block, "_attach_op", _attach)
+    _replace(SSAValue, "replace_all_uses_with", _replace_all_uses_with)
+    _replace(Operation, "__init__", _begin_op)
+    return True
+
+
+def _replace(owner: type, name: str, value: Any) -> None:
+    ORIGINALS[owner, name] = next(vars(c)[name] for c in owner.__mro__ if name in vars(c))
+    setattr(owner, name, value)
+
+
+def _value_or_values(self: SSAValues[Any], idx: int | slice) -> Any:
+    return SSAValues(_item(self, idx)) if type(idx) is slice else _item(self, idx)
+
+
+def _named(self: Any, obj: Any, objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is irdl.VarIRConstruct.OPERAND:
+        return _item(obj._operands, self.idx)
+    if construct is irdl.VarIRConstruct.RESULT:
+        return _item(obj.results, self.idx)
+    return irdl.BaseAccessor.__get__(self, obj)
+
+
+# Blocks and ops behind the one that is given may be changed meanwhile, that one erased: the next is
+# known before.
+
+
+def _ops(self: Any) -> Iterator[Operation]:
+    op = self.block._first_op
+    while op is not None:
+        following = op._next_op
+        yield op
+        op = following
+
+
+def _count(self: Any) -> int:
+    number, op = 0, self.block._first_op
+    while op is not None:
+        number, op = number + 1, op._next_op
+    return number
+
+
+def _walking(
+    forwards: Callable[[Any], Iterator[Operation]], original: Callable[..., Iterable[Operation]]
+) -> Callable[..., Iterable[Operation]]:
+    """The walk that has what it walks in order, and the original for other orders."""
+
+    def walk(
+        self: Any, *, reverse: bool = False, region_first: bool = False
+    ) -> Iterable[Operation]:
+        if reverse or region_first:
+            return original(self, reverse=reverse, region_first=region_first)
+        return forwards(self)
+
+    return walk
+
+
+def _from_op(op: Operation) -> Iterator[Operation]:
+    yield op
+    for region in op.regions:
+        yield from _in_region(region)
+
+
+def _in_region(region: Any) -> Iterator[Operation]:
+    block = region._first_block
+    while block is not None:
+        following_block = block._next_block
+        op = block._first_op  # as in `_in_block`, which would be one more generator to go through
+        while op is not None:
+            following = op._next_op
+            yield op
+            for inner in op.regions:
+                yield from _in_region(inner)
+            op = following
+        block = following_block
+
+
+def _in_block(block: Any) -> Iterator[Operation]:
+    op = block._first_op
+    while op is not None:
+        following = op._next_op
+        yield op
+        for inner in op.regions:
+            yield from _in_region(inner)
+        op = following
+
+
+def _attach(self: Block, operation: Operation) -> None:
+    if operation.parent is not None:
+        raise ValueError("Can't add to a block an operation already attached to a block.")
+    if operation.regions and operation.is_ancestor(self):
+        raise ValueError("Can't add an operation to a block contained in the operation.")
+    operation.parent = self
+
+
+def _replace_all_uses_with(self: Any, value: Any) -> None:
+    """Replace the value by another value in all its uses."""
+    if value is self:
+        return
+    for use in [*self.uses]:
+        op, index = use._operation, use._index
+        operands = op._operands
+        self.remove_use(use)
+        value.add_use(use)
+        op._operands = SSAValues((*operands[:index], value, *operands[index + 1 :]))
+    if value.name_hint is None:
+        value.name_hint = self.name_hint
+    assert self.first_use is None, "unexpected error in xdsl"
+
+
+def _begin_op(
+    self: Any,
+    *,
+    operands: Sequence[SSAValue] = (),
+    result_types: Sequence[Attribute] = (),
+    properties: Mapping[str, Attribute] = {},
+    attributes: Mapping[str, Attribute] = {},
+    location: Any = None,
+    successors: Sequence[Block] = (),
+    regions: Sequence[Region] = (),
+) -> None:
+    values = SSAValues(operands)
+    uses = tuple([Use(self, number) for number in range(len(values))])
+    for value, use in zip(values, uses, strict=True):
+        value.add_use(use)
+    self._operands, self._operand_uses = values, uses
+    self.results = SSAValues([OpResult(kind, self, n) for n, kind in enumerate(result_types)])
+    self.properties, self.attributes = dict(properties), dict(attributes)
+    self.location = UNKNOWN_LOC if location is None else location
+    if successors:
+        self.successors = successors
+    self.regions = ()
+    for region in regions:
+        self.add_region(region)
+    self.__post_init__()
