@@ -13,6 +13,7 @@ is as fast as it is. `test/dialects/test_xdsl_accessors.py` compares both.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from operator import attrgetter
 from typing import Any
 
@@ -22,14 +23,17 @@ from xdsl.ir import (
     Attribute,
     Block,
     BlockArgument,
+    Data,
     Operation,
     OpResult,
+    ParametrizedAttribute,
     Region,
     SSAValue,
     SSAValues,
     Use,
     core,
 )
+from xdsl.irdl import OptionalDef
 from xdsl.irdl import operations as irdl
 
 KNOWN_VERSIONS = ("0.74.0",)
@@ -84,6 +88,8 @@ def replace_accessors() -> bool:
     _replace(Block, "_attach_op", _attach)
     _replace(SSAValue, "replace_all_uses_with", _replace_all_uses_with)
     _replace(Operation, "__init__", _begin_op)
+    _replace(irdl.IRDLOperation, "__post_init__", _give_defaults)
+    _replace(Attribute, "__post_init__", _verify_attribute)
     return True
 
 
@@ -217,3 +223,34 @@ def _begin_op(
     for region in regions:
         self.add_region(region)
     self.__post_init__()
+
+
+def _give_defaults(self: Any) -> None:
+    for name, value in _defaults(type(self), "properties"):
+        self.properties.setdefault(name, value)
+    for name, value in _defaults(type(self), "attributes"):
+        self.attributes.setdefault(name, value)
+    Operation.__post_init__(self)  # which xDSL's builders replace: they put the op somewhere
+
+
+@cache
+def _defaults(kind: Any, group: str) -> tuple[tuple[str, Attribute], ...]:
+    """The properties or attributes that an op of a class has where it is given none."""
+    assert isinstance(kind.name, str) and kind.name
+    definitions = getattr(kind.get_irdl_definition(), group)
+    return tuple(
+        (name, definition.default_value)
+        for name, definition in definitions.items()
+        if not isinstance(definition, OptionalDef) and definition.default_value is not None
+    )
+
+
+def _verify_attribute(self: Any) -> None:
+    self._verify()
+    if not _is_kind_of_attribute(type(self)):
+        raise TypeError("Attributes should only be Data or ParametrizedAttribute")
+
+
+@cache
+def _is_kind_of_attribute(kind: type) -> bool:
+    return issubclass(kind, Data | ParametrizedAttribute)

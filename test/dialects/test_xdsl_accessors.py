@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 import xdsl
+from xdsl.builder import ImplicitBuilder
 from xdsl.dialects import arith, scf
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
-from xdsl.ir import Block, Operation, Region, SSAValue, SSAValues, Use, core
+from xdsl.dialects.builtin import Float32Type, IndexType, IntegerAttr, ModuleOp
+from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, SSAValues, Use, core
 
 import lamina
 from lamina.dialects import xdsl_accessors
@@ -21,7 +22,7 @@ func.func @main(%x: tensor<4x8xf32>, %y: tensor<8xf32>) -> tensor<4x8xf32> {
   func.return %soft : tensor<4x8xf32>
 }
 """
-INDEX = IndexType()
+INDEX, F32 = IndexType(), Float32Type()
 
 
 @contextmanager
@@ -192,3 +193,45 @@ def test_ops_are_made_alike() -> None:
     ours, theirs = _both(_made)
     assert ours == theirs
     assert ours[:2] == [True, 1]
+
+
+def _default_properties() -> list[Any]:
+    block = Block(arg_types=[F32, F32])
+    given = arith.FastMathFlagsAttr("fast")
+    left, right = block.args
+    plain, fast = arith.AddfOp(left, right), arith.AddfOp(left, right, flags=given)
+    made = [arith.AddfOp.create(operands=block.args, result_types=[F32], properties={})]
+    return [op.properties for op in (plain, fast, *made)]
+
+
+def test_properties_that_are_not_given() -> None:
+    ours, theirs = _both(_default_properties)
+    assert ours == theirs
+    assert "fastmath" in ours[2]
+
+
+def _built_implicitly() -> list[str]:
+    block = Block()
+    with ImplicitBuilder(block):
+        arith.ConstantOp(IntegerAttr(1, INDEX))
+    return [op.name for op in block.ops]
+
+
+def test_builders_that_ops_put_themselves_into() -> None:
+    ours, theirs = _both(_built_implicitly)
+    assert ours == theirs == ["arith.constant"]
+
+
+class _Neither(Attribute):
+    name = "test.neither"
+
+
+def test_attributes_of_no_kind_are_refused() -> None:
+    def refused() -> str:
+        with pytest.raises(TypeError) as error:
+            _Neither()
+        return str(error.value)
+
+    ours, theirs = _both(refused)
+    assert ours == theirs and "Data or ParametrizedAttribute" in ours
+    assert _both(lambda: IntegerAttr(3, INDEX)) == (IntegerAttr(3, INDEX),) * 2
