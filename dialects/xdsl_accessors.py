@@ -81,6 +81,7 @@ def replace_accessors() -> bool:
         _replace(owner, name, property(attrgetter(field), doc=getattr(owner, name).__doc__))
     _replace(SSAValues, "__getitem__", _value_or_values)
     _replace(irdl.BeforeVariadicSingleAccessor, "__get__", _named)
+    _replace(irdl.UniqueVariadicAccessor, "__get__", _named_list)
     _replace(core.BlockOps, "__iter__", _ops)
     _replace(core.BlockOps, "__len__", _count)
     for owner, walk in ((Operation, _from_op), (Block, _in_block), (Region, _in_region)):
@@ -108,7 +109,20 @@ def _named(self: Any, obj: Any, objtype: Any = None) -> Any:
         return _item(obj._operands, self.idx)
     if construct is irdl.VarIRConstruct.RESULT:
         return _item(obj.results, self.idx)
+    if construct is irdl.VarIRConstruct.REGION:
+        return obj.regions[self.idx]
     return irdl.BaseAccessor.__get__(self, obj)
+
+
+def _named_list(self: Any, obj: Any, objtype: Any = None) -> Any:
+    construct = self.construct
+    if construct is irdl.VarIRConstruct.OPERAND:
+        values = obj._operands
+    elif construct is irdl.VarIRConstruct.RESULT:
+        values = obj.results
+    else:
+        return irdl.BaseAccessor.__get__(self, obj)
+    return SSAValues(_item(values, slice(self.idx, self.idx + len(values) - self.num_defs + 1)))
 
 
 # Blocks and ops behind the one that is given may be changed meanwhile, that one erased: the next is
@@ -193,8 +207,8 @@ def _replace_all_uses_with(self: Any, value: Any) -> None:
         self.remove_use(use)
         value.add_use(use)
         op._operands = SSAValues((*operands[:index], value, *operands[index + 1 :]))
-    if value.name_hint is None:
-        value.name_hint = self.name_hint
+    if value._name is None and self._name is not None:
+        value.name_hint = self._name  # not as it is: xDSL leaves out a number at its end
     assert self.first_use is None, "unexpected error in xdsl"
 
 
