@@ -33,7 +33,7 @@ from xdsl.ir import (
     Use,
     core,
 )
-from xdsl.irdl import OptionalDef
+from xdsl.irdl import OptionalDef, VariadicDef
 from xdsl.irdl import operations as irdl
 
 KNOWN_VERSIONS = ("0.74.0",)
@@ -65,6 +65,8 @@ _LINKS: tuple[tuple[type, str, str], ...] = (
 _COMPARED_BY_IDENTITY: tuple[type, ...] = (SSAValue, Use, core._IRNode, irdl.IRDLOperation)  # pyright: ignore[reportPrivateUsage]
 """Classes whose `__eq__` is `is`, and whose `__hash__` is `id`."""
 
+_VALUES = {OpResult, BlockArgument}
+
 _item = tuple.__getitem__
 
 
@@ -89,6 +91,7 @@ def replace_accessors() -> bool:
     _replace(Block, "_attach_op", _attach)
     _replace(SSAValue, "replace_all_uses_with", _replace_all_uses_with)
     _replace(Operation, "__init__", _begin_op)
+    _replace(irdl.IRDLOperation, "__init__", _build_op)
     _replace(irdl.IRDLOperation, "__post_init__", _give_defaults)
     _replace(Attribute, "__post_init__", _verify_attribute)
     return True
@@ -237,6 +240,49 @@ def _begin_op(
     for region in regions:
         self.add_region(region)
     self.__post_init__()
+
+
+def _build_op(self: Any, **given: Any) -> None:
+    """Sorts out what is given, but for ops that have all of it in order, as most do."""
+    operands, kinds = given.get("operands") or (), given.get("result_types") or ()
+    counts = _plain_counts(type(self))
+    if (
+        counts != (len(operands), len(kinds))
+        or given.get("regions")
+        or given.get("successors")
+        or not set(map(type, operands)) <= _VALUES
+        or not all(map(_is_one_type, map(type, kinds)))
+    ):
+        ORIGINALS[irdl.IRDLOperation, "__init__"](self, **given)
+        return
+    properties, attributes = given.get("properties") or {}, given.get("attributes") or {}
+    Operation.__init__(
+        self,
+        operands=operands,
+        result_types=kinds,
+        properties={n: a for n, a in properties.items() if a is not None},
+        attributes={n: a for n, a in attributes.items() if a is not None},
+    )
+
+
+@cache
+def _plain_counts(kind: Any) -> tuple[int, int] | None:
+    """How many operands and results ops of a class have; None if there may be more or fewer."""
+    definition = kind.get_irdl_definition()
+    named = (*definition.operands, *definition.results)
+    is_sized = any(
+        isinstance(o, irdl.AttrSizedSegments | irdl.SameVariadicSize) for o in definition.options
+    )
+    if is_sized or definition.regions or definition.successors:
+        return None
+    if any(isinstance(one, VariadicDef) for _, one in named):
+        return None
+    return len(definition.operands), len(definition.results)
+
+
+@cache
+def _is_one_type(kind: type) -> bool:
+    return issubclass(kind, Attribute) and not issubclass(kind, Sequence)
 
 
 def _give_defaults(self: Any) -> None:

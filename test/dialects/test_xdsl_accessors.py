@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 import xdsl
 from xdsl.builder import ImplicitBuilder
-from xdsl.dialects import arith, scf
+from xdsl.dialects import arith, func, scf
 from xdsl.dialects.builtin import Float32Type, IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue, SSAValues, Use, core
 
@@ -193,6 +193,29 @@ def test_ops_are_made_alike() -> None:
     ours, theirs = _both(_made)
     assert ours == theirs
     assert ours[:2] == [True, 1]
+
+
+def _built() -> list[Any]:
+    block = Block(arg_types=[INDEX, INDEX])
+    left, right = block.args
+    add = arith.AddiOp(left, right)
+    said = [*add.operands] == [left, right], [v.type for v in add.results], add.properties
+    mul = arith.MuliOp(add, right)  # an op stands for its result
+    both = mul.operands[0] is add.result, [use.index for use in right.uses]
+    call = func.CallOp("f", [left, right], [INDEX])
+    made = arith.AddiOp.build(operands=[left, [right]], result_types=[INDEX])
+    refused: list[str] = []
+    for operands, kinds in (([left], [INDEX]), ([left, None], [INDEX]), ([left, right], [])):
+        with pytest.raises(ValueError) as error:
+            arith.AddiOp.build(operands=operands, result_types=kinds)
+        refused.append(str(error.value))
+    return [*said, *both, len(call.operands), len(made.operands), refused]
+
+
+def test_ops_are_built_alike() -> None:
+    ours, theirs = _both(_built)
+    assert ours == theirs
+    assert ours[0] and ours[3] and len(ours[-1]) == 3
 
 
 def _default_properties() -> list[Any]:
