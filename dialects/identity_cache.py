@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import CO_VARARGS, CO_VARKEYWORDS, unwrap
 from typing import Any, TypeVar, TypeVarTuple
 
 Given = TypeVarTuple("Given")
@@ -24,16 +25,39 @@ def once_an_object(function: Callable[[*Given], T]) -> Callable[[*Given], T]:
     what is equal to it is another one.
     """
     # The arguments are kept as well: as long as they live, no other object has their identity.
+    if _takes_one(function):
+        return _once_for_one(function)
     known: dict[Any, tuple[tuple[Any, ...], T]] = {}
 
     @wraps(function)
     def found(*given: *Given) -> T:
-        key = id(given[0]) if len(given) == 1 else tuple(map(id, given))
+        key = tuple(map(id, given))
         entry = known.get(key)
         if entry is None:
             if len(known) >= MOST:
                 known.clear()
             entry = known[key] = given, function(*given)
+        return entry[1]
+
+    return found
+
+
+def _takes_one(function: Callable[..., Any]) -> bool:
+    code = unwrap(function).__code__
+    return code.co_argcount == 1 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)
+
+
+def _once_for_one(function: Callable[..., T]) -> Callable[..., T]:
+    """As for any, for the functions that nearly all calls are of: without tuples of arguments."""
+    known: dict[int, tuple[Any, T]] = {}
+
+    @wraps(function)
+    def found(given: Any) -> T:
+        entry = known.get(id(given))
+        if entry is None:
+            if len(known) >= MOST:
+                known.clear()
+            entry = known[id(given)] = given, function(given)
         return entry[1]
 
     return found

@@ -60,8 +60,16 @@ def _forms(index_map: AffineMap, extents: tuple[int, ...]) -> Forms | None:
 
 
 def map_of(forms: Sequence[Linear], num_dims: int) -> AffineMap:
-    """The affine map of linear forms over a domain of `num_dims` dimensions."""
-    return AffineMap(num_dims, 0, tuple(f.to_expr() for f in forms))
+    """The affine map of linear forms over a domain of `num_dims` dimensions.
+
+    Equal ones are one object, by which much else is known of it again (see `identity_cache`).
+    """
+    return _map_of(tuple(forms), num_dims)
+
+
+@lru_cache(maxsize=4096)
+def _map_of(forms: Forms, num_dims: int) -> AffineMap:
+    return AffineMap(num_dims, 0, tuple([f.to_expr() for f in forms]))
 
 
 def flatten(forms: Sequence[Linear], shape: Sequence[int]) -> Linear:

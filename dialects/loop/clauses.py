@@ -151,19 +151,21 @@ class Clauses(ABC):
         """Raises VerifyException for numbers that no schedule has."""
         for entry in fields(self):
             value, words = getattr(self, entry.name), entry.metadata["words"]
+            if value is None:
+                continue
             where = f"#{self.attribute_name}: {entry.name}"
             count = value.count if isinstance(value, By) else value
-            counts = entry.metadata["kind"] in (NUMBER, ROWS, BY) and value is not None
+            counts = entry.metadata["kind"] in (NUMBER, ROWS, BY)
             most = MOST_COPIES if entry.name in COPYING else MOST
             if entry.metadata["kind"] is ROWS:
                 most = MOST_ROWS
             if counts and not 1 <= count <= most:
                 raise VerifyException(f"{where} = {count} is not between 1 and {most}")
-            if entry.metadata["kind"] is FACTORS and value is not None:
+            if entry.metadata["kind"] is FACTORS:
                 _verify_factors(where, cast(Any, value))
             elif isinstance(value, tuple) and len(set(cast(Any, value))) != len(cast(Any, value)):
                 raise VerifyException(f"{where} names one twice")
-            if words and value is not None and value not in words:
+            if words and value not in words:
                 raise VerifyException(f"{where} = {value} is none of {', '.join(words)}")
 
     def completed_by(self, chosen: Clauses) -> Any:

@@ -64,9 +64,12 @@ class NestAttr(ClausesAttr[KernelNest]):
     kind = KernelNest
 
 
+_SAYS_NOTHING = KernelNest()
+
+
 def _nest_of(op: Operation) -> KernelNest:
     found = op.attributes.get(NEST)
-    return found.data if isinstance(found, NestAttr) else KernelNest()
+    return found.data if type(found) is NestAttr else _SAYS_NOTHING
 
 
 def has_rows(nest: Operation) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xdsl.dialects.builtin import bf16, f16, f32
+from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -191,19 +191,29 @@ def mean(op: SchemaOp, b: BoundBuilder) -> Bounded:
     "std_mean.correction",
 )
 def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
-    """Sum of squared distances from the mean by (number - correction), in two passes."""
+    """The op itself along known dimensions; else sums of squared distances, in two passes.
+
+    Distances are f64, as in torch: squares of f32 overflow and vanish where variances do not.
+    """
     tensor = b.tensor(op.arg("self"))
     if not is_float(element_of(tensor.value)):
         raise b.refuse("is computed on real floats only")
     values = op.args()
     dims = reduced_dims(op, tensor.rank)
     keepdim = bool(values.get("keepdim", False))
+    sizes = kept_sizes(tensor, dims, keepdim)
+    if all(tensor.sizes[dim] is None for dim in dims):
+        made = b.op(op.overload_name, **{**values, "self": tensor.value}).results
+        found = [Bounded(value, sizes) for value in made]
+        return found[0] if len(found) == 1 else found
     correction = values.get("correction", 1 if values.get("unbiased", True) else 0)
-    wide = Bounded(b.converted(tensor.value, computed_in(_result_element(op))), tensor.sizes)
-    center, count = _mean(wide, dims, True, b)
-    distance = b("sub.Tensor", wide.value, center)
+    element = _result_element(op)
+    wide = Bounded(b.converted(tensor.value, computed_in(element)), tensor.sizes)
+    center, _ = _mean(wide, dims, True, b)
+    distance = b("sub.Tensor", b.converted(wide.value, f64), b.converted(center, f64))
     squares = Bounded(b("mul.Tensor", distance, distance), tensor.sizes)
     total = b("sum.dim_IntList", b.filled(squares, 0, dims), list(dims), keepdim)
+    count = b.as_tensor(b.elements(tensor, dims), f64)
     freedom = b(
         "clamp_min.default", b("sub.Scalar", count, 1 if correction is None else correction), 0
     )
@@ -211,13 +221,13 @@ def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     packet = op.overload_name.partition(".")[0]
     if packet.startswith("std"):
         spread = b("sqrt.default", spread)
-    sizes = kept_sizes(tensor, dims, keepdim)
+    spread = b.converted(spread, element)
     if not packet.endswith("mean"):
         return Bounded(spread, sizes)
     if not keepdim:
         kept = [e for d, e in enumerate(tensor.shape) if d not in dims]
         center = b.reshape(center, kept)
-    return [Bounded(spread, sizes), Bounded(center, sizes)]
+    return [Bounded(spread, sizes), Bounded(b.converted(center, element), sizes)]
 
 
 @bounds("linalg_vector_norm", "norm.ScalarOpt_dim", "norm.Scalar")

@@ -237,9 +237,14 @@ class LoopBuilder(Builder):
 def index_map(exprs: Map, rank: int) -> AffineMap:
     """An affine map over `rank` dimensions from its expressions."""
     if exprs is None:
-        return AffineMap.identity(rank)
+        return _identity(rank)
     as_exprs = [AffineExpr.constant(e) if isinstance(e, int) else e for e in exprs]
     return AffineMap(rank, 0, tuple(as_exprs))
+
+
+@cache
+def _identity(rank: int) -> AffineMap:
+    return AffineMap.identity(rank)
 
 
 def _no_source(name: str) -> type[Operation]:

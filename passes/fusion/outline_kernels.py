@@ -24,11 +24,12 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
     ExternOp,
@@ -205,6 +206,26 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
     return function
 
 
+class _Known:
+    """An attribute among the parts of a structure: hashed once, not wherever it stands."""
+
+    __slots__ = ("attribute", "hashed")
+
+    def __init__(self, attribute: Attribute) -> None:
+        self.attribute, self.hashed = attribute, hash(attribute)
+
+    def __hash__(self) -> int:
+        return self.hashed
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Known) and self.attribute == other.attribute
+
+
+@once_an_object
+def _known(attribute: Attribute) -> _Known:
+    return _Known(attribute)
+
+
 def structure(op: Operation) -> Hashable:
     """A key that is equal for ops equal up to value names, locations and outer operands."""
     numbers: dict[SSAValue, int] = {}
@@ -213,17 +234,17 @@ def structure(op: Operation) -> Hashable:
         return numbers.setdefault(value, len(numbers))
 
     def of_block(block: Block) -> Hashable:
-        arguments = tuple((number(a), a.type) for a in block.args)
-        return arguments, tuple(of_op(inner) for inner in block.ops)
+        arguments = tuple([(number(a), _known(a.type)) for a in block.args])
+        return arguments, tuple([of_op(inner) for inner in block.ops])
 
     def of_op(inner: Operation) -> Hashable:
         return (
             inner.name,
-            tuple(number(o) for o in inner.operands),
-            tuple((number(r), r.type) for r in inner.results),
-            tuple(sorted(inner.properties.items())),
-            tuple(sorted((k, v) for k, v in inner.attributes.items())),
-            tuple(of_block(block) for region in inner.regions for block in region.blocks),
+            tuple([number(o) for o in inner.operands]),
+            tuple([(number(r), _known(r.type)) for r in inner.results]),
+            tuple([(n, _known(inner.properties[n])) for n in sorted(inner.properties)]),
+            tuple([(n, _known(inner.attributes[n])) for n in sorted(inner.attributes)]),
+            tuple([of_block(block) for region in inner.regions for block in region.blocks]),
         )
 
     return tuple(of_block(block) for region in op.regions for block in region.blocks)

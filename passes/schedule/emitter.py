@@ -42,12 +42,14 @@ class Emitter:
         self.block = block
         self.entry: Block = block
         self.constants: dict[object, SSAValue] = {}
+        self.indices: dict[int, SSAValue] = {}  # those of `constants`, whose attributes hash slowly
         self.divisors: dict[SSAValue, int] = {}
 
     def inside(self, block: Block) -> Emitter:
         """An emitter at the end of a nested block."""
         inner = Emitter(block)
         inner.entry, inner.constants, inner.divisors = self.entry, self.constants, self.divisors
+        inner.indices = self.indices
         return inner
 
     def add(self, op: Operation) -> SSAValue:
@@ -138,7 +140,13 @@ class Emitter:
 
     def value(self, index: Index) -> SSAValue:
         """An index as an SSA value; known ones become constants."""
-        return self.number(index, INDEX) if isinstance(index, int) else index
+        return self._known(index) if isinstance(index, int) else index
+
+    def _known(self, index: int) -> SSAValue:
+        found = self.indices.get(index)
+        if found is None:
+            found = self.indices[index] = self.number(index, INDEX)
+        return found
 
     def divisor(self, *indices: Index) -> int:
         """A number that divides all of these; 0, which every number divides, if all are 0."""

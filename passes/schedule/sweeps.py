@@ -57,12 +57,14 @@ def own_loops(stage: Stage) -> list[str]:
 
 def _order(stage: Stage) -> tuple[int, ...]:
     """The loops of a task as the stage has them, outermost first."""
-    loops = dim_names(stage.inner)
     order, vectors = stage.schedule.order, stage.schedule.vectorize
     if order is not None and sorted(order) != sorted(stage.inner):
-        raise illegal(stage.op, f"order: each loop of a task once: {loops}")
+        raise illegal(stage.op, f"order: each loop of a task once: {dim_names(stage.inner)}")
     if vectors is not None and stage.inner and vectors.dim not in stage.inner:
-        raise illegal(stage.op, f"vectorize = d{vectors.dim}: the loops of a task are {loops}")
+        raise illegal(
+            stage.op,
+            f"vectorize = d{vectors.dim}: the loops of a task are {dim_names(stage.inner)}",
+        )
     return stage.inner if order is None else order
 
 

@@ -206,3 +206,18 @@ def test_sums_beside_the_rows_that_count() -> None:
         x = torch.randn(count, 512)
         for value, wanted in zip(compiled(x), activated(x), strict=True):
             torch.testing.assert_close(value, wanted, rtol=1e-4, atol=1e-3)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("scale", [1e-30, 1e18, 1e30])
+def test_deviations_whose_squares_overflow_or_vanish(scale: float, axis: int) -> None:
+    def spreads(x: torch.Tensor) -> Any:
+        return x.std(0), *torch.var_mean(x, 0)
+
+    compiled = _compiled(spreads, (96, 64), axis, 2)
+    for count in (2, 33, 96 if axis == 0 else 64):
+        shape = (count, 64) if axis == 0 else (96, count)
+        x = torch.randn(shape, generator=torch.Generator().manual_seed(1)) * scale
+        tolerance = 1e-5 * scale
+        for got, expected in zip(compiled(x), spreads(x), strict=True):
+            torch.testing.assert_close(got, expected, rtol=1e-5, atol=tolerance)
