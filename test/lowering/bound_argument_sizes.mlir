@@ -101,6 +101,44 @@ func.func @main(%x: tensor<4x?x8xf32> {lamina.dims = [#lamina.size<n in [1, 6]>]
 
 // -----
 
+// That there are as many elements tells what a size is: features in pairs stay where they are.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<6x64xf32>
+// CHECK:         aten.eq.Tensor
+// CHECK-NOT:     aten.index_select
+// CHECK:         [[PAIRS:%\S+]] = aten.reshape.default(%x, shape = [6, 32, 2])
+// CHECK:         aten.exp.default([[PAIRS]])
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #lamina.size<d in [1, 64]>]}) -> tensor<?x?x2xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %d = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %pairs = arith.floordivsi %d, %two : i64
+  %0 = aten.view.default(%x, [%n, %pairs, 2]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x2xf32>
+  %1 = aten.exp.default(%0) : (tensor<?x?x2xf32>) -> tensor<?x?x2xf32>
+  func.return %1 : tensor<?x?x2xf32>
+}
+
+// -----
+
+// Pairs in front of halves are no run of padded features: elements are moved.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<6x64xf32>
+// CHECK:         aten.eq.Tensor
+// CHECK:         aten.index_select
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #lamina.size<d in [1, 64]>]}) -> tensor<?x2x?xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %d = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %half = arith.floordivsi %d, %two : i64
+  %0 = aten.view.default(%x, [%n, 2, %half]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x2x?xf32>
+  %1 = aten.exp.default(%0) : (tensor<?x2x?xf32>) -> tensor<?x2x?xf32>
+  func.return %1 : tensor<?x2x?xf32>
+}
+
+// -----
+
 // CHECK: argument 0: the size n has no upper bound
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
   %0 = aten.exp.default(%x) : (tensor<?xf32>) -> tensor<?xf32>
