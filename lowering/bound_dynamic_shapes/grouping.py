@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, Number
 
 Factors = tuple[int, tuple[tuple[SSAValue, int], ...]]
 """A constant, and counts with exponents."""
@@ -76,6 +76,13 @@ def count_told(own: Sequence[Number], sizes: Sequence[Number]) -> Mapping[SSAVal
             told = tuple((count, power) for count, power in rest.items() if power)
             return {found[0][0]: (other // constant, told)}
     return _NONE_EQUAL
+
+
+def constant_told(count: Count, told: Mapping[SSAValue, Factors]) -> int | None:
+    """The number that a count is told to be."""
+    if count is None or count not in told or told[count][1]:
+        return None
+    return told[count][0]
 
 
 def runs(
@@ -140,7 +147,7 @@ def regrouped_in_place(
         extents = [sizes[place].constant for place in new]
         open_places = [place for place in new if sizes[place].constant is None]
         if padded or open_places:
-            if padded != front[:1] or open_places != wide[:1]:
+            if (padded and padded != front[:1]) or open_places != wide[:1]:
                 return None
             room = prod(tensor.shape[dim] for dim in own)
             behind = prod(extent for extent in extents if extent is not None)

@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import (
+    constant_told,
     count_told,
     factors,
     regrouped_in_place,
@@ -200,6 +201,9 @@ def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     if not _same(total, given) and not same_product([total], [given]):
         b.require_equal(total, given, "the shape has another number of elements")
         told = count_told([b.size(tensor, dim) for dim in range(tensor.rank)], sizes)
+        for dim in tensor.dynamic_dims:
+            if (number := constant_told(tensor.sizes[dim], told)) is not None:
+                tensor = tensor.cut(b.resized(tensor.value, dim, number), dim)
         kept = regrouped_in_place(tensor, sizes, b, told) if told else None
         if isinstance(kept, Bounded):
             return kept

@@ -389,4 +389,6 @@ def test_pairs_of_features_are_turned_in_place() -> None:
 
     shapes = [(3, 5, 6, 8), (4, 9, 2, 8), (5, 17, 4, 20)]
     calls = [(torch.randn(*s), torch.randn(s[1], 1, s[3] // 2, 2)) for s in shapes]
+    before = lamina.compile_count()
     check(rotary, calls, graphs=1)
+    assert lamina.compile_count() == before + 2  # of one number of features, and of any

@@ -121,6 +121,30 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #
 
 // -----
 
+// Where the pairs are as many as a weight has, padding behind them is cut off, and they are joined in place.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<6x64xf32>
+// CHECK-NOT:     aten.index_select
+// CHECK:         [[PAIRS:%\S+]] = aten.reshape.default(%x, shape = [6, 32, 2])
+// CHECK:         [[FEW:%\S+]] = aten.slice.Tensor([[PAIRS]], dim = 1, start = 0, end = 4)
+// CHECK:         [[MADE:%\S+]] = aten.mul.Tensor([[FEW]], {{%\S+}})
+// CHECK-NOT:     aten.index_select
+// CHECK:         aten.reshape.default([[MADE]], shape = [6, 8])
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #lamina.size<d in [1, 64]>]}, %y: tensor<4x2xf32>) -> tensor<?x?xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %d = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %pairs = arith.floordivsi %d, %two : i64
+  %0 = aten.view.default(%x, [%n, %pairs, 2]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x2xf32>
+  %1 = aten.mul.Tensor(%0, %y) : (tensor<?x?x2xf32>, tensor<4x2xf32>) -> tensor<?x4x2xf32>
+  %both = arith.muli %pairs, %two : i64
+  %2 = aten.view.default(%1, [%n, %both]) : (tensor<?x4x2xf32>, i64, i64) -> tensor<?x?xf32>
+  func.return %2 : tensor<?x?xf32>
+}
+
+// -----
+
 // Pairs in front of halves are no run of padded features: elements are moved.
 
 // CHECK-LABEL: @main
