@@ -163,6 +163,21 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #
 
 // -----
 
+// A gradient of as many rows as the call says: padding of the places goes to one behind all of them, which is cut off.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    [[N:%\S+]]: tensor<i64> {lamina.kind = "input", lamina.name = "size(n)"}
+// CHECK-SAME:    -> (tensor<9x8xf32> {lamina.sizes = [0 : i64, -1 : i64]}
+// CHECK:         [[ALL:%\S+]] = aten.embedding_dense_backward.default(%g, {{%\S+}}, num_weights = 10, padding_idx = -1, scale_grad_by_freq = false)
+// CHECK:         aten.slice.Tensor([[ALL]], start = 0, end = 9)
+func.func @main(%g: tensor<?x8xf32> {lamina.dims = [#lamina.size<k in [1, 6]>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<k>]}, %t: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [1, 9]>]}) -> tensor<?x8xf32> {
+  %n = aten.sym_size.int(%t, 0) : (tensor<?x8xf32>) -> i64
+  %0 = aten.embedding_dense_backward.default(%g, %i, %n, -1, false) : (tensor<?x8xf32>, tensor<?xi64>, i64) -> tensor<?x8xf32>
+  func.return %0 : tensor<?x8xf32>
+}
+
+// -----
+
 // CHECK: argument 0: the size n has no upper bound
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
   %0 = aten.exp.default(%x) : (tensor<?xf32>) -> tensor<?xf32>

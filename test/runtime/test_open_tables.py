@@ -208,3 +208,27 @@ def test_memory_behind_a_table_need_not_be_there(name: str) -> None:
 
 def test_rows_to_come_need_not_be_there() -> None:
     _run(FAR)
+
+
+def test_gradients_of_tables_of_any_length() -> None:
+    compiled = lamina.compile(
+        f"""
+func.func @main(%g: {R} {{lamina.dims = [#lamina.size<k in [0, {PLACES}]>]}},
+                %i: {P} {{lamina.dims = [#lamina.size<k>]}},
+                %n: i64 {{lamina.dims = [#lamina.size<n in [0, {ROWS}]>]}}) -> {T} {{
+  %r = aten.embedding_dense_backward.default(%g, %i, %n, 2, false) : ({R}, {P}, i64) -> {T}
+  func.return %r : {T}
+}}""",
+        versions="padded",
+    )
+    random = np.random.default_rng(0)
+    for rows, count in ((9, 5), (ROWS, PLACES), (700, 33), (1, 4), (3, 0)):
+        gradient = random.standard_normal((count, WIDTH)).astype(np.float32)
+        places = random.integers(0, rows, count)
+        given = torch.from_numpy(gradient), torch.from_numpy(places)
+        wanted = torch.ops.aten.embedding_dense_backward(*given, rows, 2, False)
+        found: Any = compiled(gradient, places, rows)
+        np.testing.assert_allclose(found, wanted.numpy(), rtol=1e-5, atol=1e-6)
+    for wrong in (9, 500, ROWS + 2):
+        with pytest.raises(ExecutionError, match="index out of range"):
+            compiled(np.ones((2, WIDTH), np.float32), np.array([3, wrong]), 9)
