@@ -232,3 +232,29 @@ func.func @main(%g: {R} {{lamina.dims = [#lamina.size<k in [0, {PLACES}]>]}},
     for wrong in (9, 500, ROWS + 2):
         with pytest.raises(ExecutionError, match="index out of range"):
             compiled(np.ones((2, WIDTH), np.float32), np.array([3, wrong]), 9)
+
+
+def test_tables_that_are_made_of_open_rows() -> None:
+    """They are made as far as the rows of the call go."""
+    compiled = lamina.compile(
+        f"""
+func.func @main(%t: {T} {{lamina.dims = [#lamina.size<n in [0, {ROWS}]>]}},
+                %i: {P} {{lamina.dims = [#lamina.size<k in [0, {PLACES}]>]}}) -> ({R}, {R}) {{
+  %0 = aten.softmax.int(%t, 1) : ({T}) -> {T}
+  %1 = aten.cumsum.default(%0, 0) : ({T}) -> {T}
+  %2 = aten.embedding.default(%0, %i) : ({T}, {P}) -> {R}
+  %3 = aten.index.Tensor(%1, [%i]) : ({T}, {P}) -> {R}
+  func.return %2, %3 : {R}, {R}
+}}""",
+        versions="padded",
+    )
+    random = np.random.default_rng(0)
+    for rows, count in ((9, 5), (ROWS, PLACES), (700, 33), (1, 4), (3, 0), (0, 0)):
+        table = random.standard_normal((rows, WIDTH)).astype(np.float32)
+        places = random.integers(0, max(rows, 1), count)
+        given = torch.from_numpy(table).softmax(1)
+        for found, made in zip(compiled(table, places), (given, given.cumsum(0)), strict=True):
+            np.testing.assert_allclose(found, made[places].numpy(), rtol=1e-4, atol=1e-5)
+    for wrong in (9, 500):
+        with pytest.raises(ExecutionError, match="index out of range"):
+            compiled(np.ones((9, WIDTH), np.float32), np.array([3, wrong]))
