@@ -166,18 +166,25 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
 
 def feature_sizes(graph: fx.GraphModule) -> list[str]:
     """Symbols that are numbers of features, as they seem: never but the last dimension, of floats
-    in two, or of anything in three, of tensors all of whose dimensions are symbols. Lengths stand
-    in front of these, or are the last of integers and masks in two dimensions; images have more.
-    Where weights, or sizes that have not varied yet, are numbers, what is a symbol varies."""
+    in two, or of anything in three or four, of tensors all of whose dimensions are symbols, or 1,
+    which torch makes of no dimension a symbol. Lengths stand in front of these, or are the last of
+    integers and masks in two dimensions; of graphs with ops of images four are no features. Where
+    weights, or sizes that have not varied yet, are numbers, what is a symbol varies."""
     found: dict[str, bool] = {}
+    most_rank = 3 if any(map(_is_of_images, graph.graph.nodes)) else 4
     for value in (n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"):
         if not isinstance(value, torch.Tensor):
             continue
-        if (rank := value.dim()) < 2:
+        shape = list(value.shape)
+        if len(shape) > 2 and known_size(shape[-1]) == 2:
+            shape.pop()  # the parts of complex numbers
+        if (rank := len(shape)) < 2:
             continue  # such as a bias, which says nothing
-        fits = rank == 3 or (rank == 2 and value.dtype.is_floating_point)
-        fits = fits and all(isinstance(size, torch.SymInt) for size in value.shape)
-        for dim, size in enumerate(value.shape):
+        is_inexact = value.dtype.is_floating_point or value.dtype.is_complex
+        known = [size for size in shape if not isinstance(size, torch.SymInt)]
+        fits = 3 <= rank <= most_rank or (rank == 2 and is_inexact)
+        fits = fits and all(size == 1 for size in known) and rank - len(known) > 1
+        for dim, size in enumerate(shape):
             if not isinstance(size, torch.SymInt):
                 continue
             expr: Any = size.node.expr
@@ -185,6 +192,14 @@ def feature_sizes(graph: fx.GraphModule) -> list[str]:
                 before = found.get(str(symbol), True)
                 found[str(symbol)] = before and fits and dim == rank - 1 and expr.is_symbol
     return [name for name, is_steady in found.items() if is_steady]
+
+
+_IMAGE_OPS = ("batch_norm", "conv", "grid", "group_norm", "im2col", "pad", "pool", "upsample")
+"""What is in the names of ops on images, and on lines of samples."""
+
+
+def _is_of_images(node: fx.Node) -> bool:
+    return node.op == "call_function" and any(part in str(node.target) for part in _IMAGE_OPS)
 
 
 def symbols_of(graph: fx.GraphModule) -> dict[tuple[int, int | None], torch.SymInt]:

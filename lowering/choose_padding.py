@@ -35,12 +35,31 @@ from lamina.passes.sizes.limit_sizes import limit_sizes
 _TRIED = 64
 """What sizes are at most where a program is tried; which number it is does not matter."""
 
-_SAME_ELEMENTS = frozenset(
-    f"aten.{name}" for name in ("reshape.default", "expand.default", "logical_and.default")
+_OF_INDICES = frozenset(
+    f"aten.{name}"
+    for name in (
+        "add.Tensor",
+        "expand.default",
+        "ge.Tensor",
+        "logical_and.default",
+        "logical_or.default",
+        "lt.Scalar",
+        "lt.Tensor",
+        "masked_fill.Scalar",
+        "reshape.default",
+        "where.self",
+    )
 )
+"""Ops that keep indices in the range of what is read at them, each by itself."""
 _READS = frozenset(
     f"aten.{name}"
-    for name in ("embedding.default", "gather.default", "index.Tensor", "index_select.default")
+    for name in (
+        "embedding.default",
+        "gather.default",
+        "index.Tensor",
+        "index_select.default",
+        "take.default",
+    )
 )
 """Ops that read their first operand at indices, the others."""
 
@@ -189,26 +208,16 @@ def _only_ends(count: SSAValue) -> bool:
     return all(
         isinstance(use.operation, ReturnOp)
         or all(_elements(made) == 1 and _only_ends(made) for made in use.operation.results)
-        or (use.operation.name == "aten.lt.Tensor" and _only_indices(use.operation.results[0]))
+        or _is_of_index(use)
         for use in count.uses
     )
 
 
-def _only_indices(mask: SSAValue) -> bool:
-    """Whether a mask chooses indices of reads, each by itself, and nothing else."""
-    for use in mask.uses:
-        op = use.operation
-        is_kept = op.name in _SAME_ELEMENTS and _only_indices(op.results[0])
-        is_choice = op.name == "aten.where.self" and not use.index
-        if not is_kept and not (is_choice and all(map(_is_index, op.results[0].uses))):
-            return False
-    return True
-
-
-def _is_index(use: Use) -> bool:
+def _is_of_index(use: Use) -> bool:
+    """Whether nothing but indices of reads follow from a value here."""
     op = use.operation
-    if op.name in _SAME_ELEMENTS:
-        return all(map(_is_index, op.results[0].uses))
+    if op.name in _OF_INDICES:
+        return all(map(_is_of_index, op.results[0].uses))
     return op.name in _READS and use.index > 0
 
 

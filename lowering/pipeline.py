@@ -93,6 +93,7 @@ STAGES: tuple[Stage, ...] = (
             "outline-regions",
             "narrow-scatters",
             "canonicalize-loop",
+            "limit-reads",
             "batch-scans",
             "loop-cse",
             "verify-loop",

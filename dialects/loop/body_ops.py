@@ -1,6 +1,7 @@
 """The ops of a `loop.generic` body besides arith and math: yield, index, indirect read."""
 
 from collections.abc import Sequence
+from itertools import pairwise
 
 from xdsl.dialects.builtin import (
     DenseArrayBase,
@@ -12,6 +13,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
+    AttrSizedOperandSegments,
     IRDLOperation,
     ParsePropInAttrDict,
     base,
@@ -95,20 +97,52 @@ class IndexOp(IRDLOperation):
 
 @irdl_op_definition
 class ReadOp(IRDLOperation):
-    """An indirect read of a source inside a `loop.generic` body; indices are checked at run time.
+    """An indirect read of a source inside a nest's body; indices are checked at run time.
 
     `%v = loop.read %table[%i, %j] : tensor<10x4xf32>`
+
+    An index may have a limit, a number that comes with the call: `%table[%i below %n, %j]`. It is
+    then below that number too, or 0 where that is less than 1. So rows of padding may look up
+    place 0 of a table that has no rows, and nothing is touched behind those that there are.
     """
 
     name = "loop.read"
     source = operand_def(base(TensorType) | base(MemRefType))
     indices = var_operand_def(IndexType)
+    limits = var_operand_def(IndexType)
+    limited = prop_def(DenseArrayBase)
+    """The numbers of the indices that have limits, in their order."""
     result = result_def()
     # Not speculatable past its check, but free of effects: an unused read may go.
     traits = traits_def(Pure())
+    irdl_options = (AttrSizedOperandSegments(as_property=True),)
 
-    def __init__(self, source: SSAValue, indices: Sequence[SSAValue]) -> None:
-        super().__init__(operands=[source, list(indices)], result_types=[element_type(source.type)])
+    def __init__(
+        self,
+        source: SSAValue,
+        indices: Sequence[SSAValue],
+        limits: Sequence[SSAValue | None] = (),
+    ) -> None:
+        """`limits` are, for each index, what it is below beside the extent, or None."""
+        limited = [number for number, limit in enumerate(limits) if limit is not None]
+        super().__init__(
+            operands=[source, list(indices), [limit for limit in limits if limit is not None]],
+            properties={"limited": DenseArrayBase.from_list(i64, limited)},
+            result_types=[element_type(source.type)],
+        )
+
+    @property
+    def limited_indices(self) -> tuple[int, ...]:
+        """The numbers of the indices that have limits."""
+        return tuple(self.limited.get_values())  # pyright: ignore
+
+    @property
+    def limit_of_each(self) -> list[SSAValue | None]:
+        """For each index what it is below beside the extent, or None."""
+        found: list[SSAValue | None] = [None] * len(self.indices)
+        for number, limit in zip(self.limited_indices, self.limits, strict=True):
+            found[number] = limit
+        return found
 
     def verify_(self) -> None:
         assert isinstance(self.source.type, Shaped)
@@ -116,14 +150,27 @@ class ReadOp(IRDLOperation):
             raise VerifyException(
                 f"loop.read gives {len(self.indices)} indices for {self.source.type}"
             )
+        limited = list(self.limited_indices)
+        rising = all(one < other for one, other in pairwise([-1, *limited, len(self.indices)]))
+        if len(limited) != len(self.limits) or not rising:
+            raise VerifyException(
+                f"loop.read has {len(self.limits)} limits, which cannot be those of the indices "
+                f"{limited} of {len(self.indices)}"
+            )
         if self.result.type != self.source.type.element_type:
             raise VerifyException(f"loop.read of {self.source.type} gives {self.result.type}")
 
     def print(self, printer: Printer) -> None:
+        def print_index(index: tuple[SSAValue, SSAValue | None]) -> None:
+            printer.print_ssa_value(index[0])
+            if index[1] is not None:
+                printer.print_string(" below ")
+                printer.print_ssa_value(index[1])
+
         printer.print_string(" ")
         printer.print_ssa_value(self.source)
         printer.print_string("[")
-        printer.print_list(self.indices, printer.print_ssa_value)
+        printer.print_list(zip(self.indices, self.limit_of_each, strict=True), print_index)
         printer.print_string("]")
         printer.print_op_attributes(self.attributes)
         printer.print_string(" : ")
@@ -131,16 +178,27 @@ class ReadOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> "ReadOp":
+        def parse_index() -> tuple[SSAValue, SSAValue | None]:
+            index = parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+            if parser.parse_optional_keyword("below") is None:
+                return index, None
+            return index, parser.resolve_operand(parser.parse_unresolved_operand(), IndexType())
+
         source = parser.parse_unresolved_operand()
-        indices = parser.parse_comma_separated_list(
-            parser.Delimiter.SQUARE, parser.parse_unresolved_operand
-        )
+        indices = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, parse_index)
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":")
         source_type = parser.parse_type()
         op = cls(
             parser.resolve_operand(source, source_type),
-            [parser.resolve_operand(i, IndexType()) for i in indices],
+            [index for index, _ in indices],
+            [limit for _, limit in indices],
         )
         op.attributes.update(attributes)
         return op
+
+
+def out_of_range(extent: int, *, is_limited: bool = False) -> str:
+    """The message of an index outside of a dimension; it may end at a number of the call."""
+    end = "the size that the call gives the dimension" if is_limited else str(extent)
+    return f"index out of range: must be at least 0 and below {end}"

@@ -7,7 +7,7 @@ For an op that knows nothing of groups its elements are moved together.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import prod
 from typing import Any
 
@@ -16,16 +16,17 @@ from xdsl.ir import Operation, SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, Number
 
 Factors = tuple[int, tuple[tuple[SSAValue, int], ...]]
 """A constant, and counts with exponents."""
+_NONE_EQUAL: Mapping[SSAValue, Factors] = {}
 Run = tuple[range, range]
 """Neighbouring dimensions of a tensor, and those of its new shape that hold the same elements."""
 
 
-def factors(*numbers: Number) -> Factors:
-    """The product of numbers as a constant times counts."""
+def factors(*numbers: Number, equal: Mapping[SSAValue, Factors] = _NONE_EQUAL) -> Factors:
+    """The product of numbers as a constant times counts; of counts in `equal`, what they are."""
     constant, counts = 1, dict[SSAValue, int]()
     pending: list[Any] = [number.value for number in numbers]
     while pending:
@@ -33,6 +34,10 @@ def factors(*numbers: Number) -> Factors:
         owner = value.owner if isinstance(value, SSAValue) else None
         if not isinstance(value, SSAValue):
             constant *= int(value)
+        elif value in equal:
+            constant *= equal[value][0]
+            for count, power in equal[value][1]:
+                counts[count] = counts.get(count, 0) + power
         elif isinstance(owner, Operation) and owner.name == "aten.mul.Tensor":
             pending += owner.operands
         elif isinstance(owner, SchemaOp) and owner.name == "aten.mul.Scalar":
@@ -53,13 +58,51 @@ def _divides(one: Factors, other: Factors) -> bool:
     )
 
 
-def runs(own: Sequence[Number], sizes: Sequence[Number]) -> list[Run] | None:
-    """The shortest runs of dimensions that hold as many elements; None if they are not known to."""
+def count_told(own: Sequence[Number], sizes: Sequence[Number]) -> Mapping[SSAValue, Factors]:
+    """The count that follows from the others where both products are equal and not 0.
+
+    It is what one side alone has, once: of [n, d] and [n, q, 2] it is d, which is 2 * q.
+    """
+    sides = [factors(*own), factors(*sizes)]
+    for (constant, counts), (other, others) in (sides, sides[::-1]):
+        left = dict(counts)
+        rest = dict(others)
+        for count in left.keys() & rest.keys():
+            shared = min(left[count], rest[count])
+            left[count] -= shared
+            rest[count] -= shared
+        found = [(count, power) for count, power in left.items() if power]
+        if len(found) == 1 and found[0][1] == 1 and constant and other % constant == 0:
+            told = tuple((count, power) for count, power in rest.items() if power)
+            return {found[0][0]: (other // constant, told)}
+    return _NONE_EQUAL
+
+
+def constant_told(count: Count, told: Mapping[SSAValue, Factors]) -> int | None:
+    """The number that a count is told to be."""
+    if count is None or count not in told or told[count][1]:
+        return None
+    return told[count][0]
+
+
+def runs(
+    own: Sequence[Number],
+    sizes: Sequence[Number],
+    equal: Mapping[SSAValue, Factors] = _NONE_EQUAL,
+) -> list[Run] | None:
+    """The shortest runs of dimensions that hold as many elements; None if they are not known to.
+
+    Counts in `equal` are what it says.
+    """
     found: list[Run] = []
     first = last = at = end = 0
     while last < len(own) or end < len(sizes):
         last, end = min(last + 1, len(own)), min(end + 1, len(sizes))
-        while (held := factors(*own[first:last])) != (wanted := factors(*sizes[at:end])):
+        while True:
+            held = factors(*own[first:last], equal=equal)
+            wanted = factors(*sizes[at:end], equal=equal)
+            if held == wanted:
+                break
             if _divides(held, wanted) and last < len(own):
                 last += 1
             elif _divides(wanted, held) and end < len(sizes):
@@ -72,14 +115,17 @@ def runs(own: Sequence[Number], sizes: Sequence[Number]) -> list[Run] | None:
 
 
 def regrouped_in_place(
-    tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder
+    tensor: Bounded,
+    sizes: Sequence[Number],
+    b: BoundBuilder,
+    equal: Mapping[SSAValue, Factors] = _NONE_EQUAL,
 ) -> Bounded | Grouped | None:
     """The tensor with these sizes, if elements may stay where they are; None if not.
 
-    In a run of dimensions, those behind the first have no padding, in either shape; or all become
-    one, which is a group of them.
+    Counts in `equal` are what it says, or there are no elements. In a run of dimensions, those
+    behind the first have no padding, in either shape; or all become one, which is a group of them.
     """
-    found = runs([b.size(tensor, dim) for dim in range(tensor.rank)], sizes)
+    found = runs([b.size(tensor, dim) for dim in range(tensor.rank)], sizes, equal)
     if found is None:
         return None
     shape: list[int] = []
@@ -101,7 +147,7 @@ def regrouped_in_place(
         extents = [sizes[place].constant for place in new]
         open_places = [place for place in new if sizes[place].constant is None]
         if padded or open_places:
-            if padded != front[:1] or open_places != wide[:1]:
+            if (padded and padded != front[:1]) or open_places != wide[:1]:
                 return None
             room = prod(tensor.shape[dim] for dim in own)
             behind = prod(extent for extent in extents if extent is not None)

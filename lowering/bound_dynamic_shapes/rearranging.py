@@ -9,7 +9,13 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.grouping import factors, regrouped_in_place, same_product
+from lamina.lowering.bound_dynamic_shapes.grouping import (
+    constant_told,
+    count_told,
+    factors,
+    regrouped_in_place,
+    same_product,
+)
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
@@ -184,12 +190,23 @@ def _kept_apart(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounde
 
 
 def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded:
-    """Padded dimensions joined or split; an open size without a bound refuses it."""
+    """Padded dimensions joined or split; an open size without a bound refuses it.
+
+    That there are as many elements, which is checked, may tell a size: where d is split into q and
+    2, it is 2 * q, and elements stay where they are.
+    """
     total, given = b.elements(tensor), b.product(*sizes)
     if given.most is None:
         raise b.refuse("sizes that depend on data are joined or split in this shape")
     if not _same(total, given) and not same_product([total], [given]):
         b.require_equal(total, given, "the shape has another number of elements")
+        told = count_told([b.size(tensor, dim) for dim in range(tensor.rank)], sizes)
+        for dim in tensor.dynamic_dims:
+            if (number := constant_told(tensor.sizes[dim], told)) is not None:
+                tensor = tensor.cut(b.resized(tensor.value, dim, number), dim)
+        kept = regrouped_in_place(tensor, sizes, b, told) if told else None
+        if isinstance(kept, Bounded):
+            return kept
     return regrouped(tensor, sizes, b)
 
 

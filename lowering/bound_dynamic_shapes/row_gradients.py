@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.numbers import shape_of_numbers
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, aligned_at, common_sizes
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded
@@ -65,7 +67,7 @@ def layer_norm(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
 
 @bounds("embedding_dense_backward")
 def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Padding is added to a row of its own, which is cut off."""
+    """Padding is added to a row of its own, which is cut off behind those of the table."""
     values = op.args()
     gradient, indices = b.tensor(values["grad_output"]), b.tensor(values["indices"])
     if values["scale_grad_by_freq"]:
@@ -73,11 +75,16 @@ def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded:
     raised = Bounded(b("unsqueeze.default", indices.value, -1), (*indices.sizes, None))
     gradient, raised = aligned([gradient, raised], b)
     place = Bounded(b("squeeze.dim", raised.value, -1), raised.sizes[:-1])
-    rows = values["num_weights"]
+    left_out = b.number(values["padding_idx"]).constant
+    if left_out is None:
+        raise b.refuse("leaves out a row whose number depends on data")
+    ((most,), (rows,)) = shape_of_numbers([values["num_weights"]], b)
+    count = rows.value if isinstance(rows.value, SSAValue) else None
     ready = {
         "grad_output": gradient.value,
-        "indices": writable(place, rows, None, b),
-        "num_weights": rows + 1,
+        "indices": writable(place, most, count, b),
+        "num_weights": most + 1,
+        "padding_idx": left_out,
     }
     made = b(op.overload_name, **{**values, **ready})
-    return Bounded(b.slice(made, 0, 0, rows), (None, gradient.sizes[-1]))
+    return Bounded(b.slice(made, 0, 0, most), (count, gradient.sizes[-1]))

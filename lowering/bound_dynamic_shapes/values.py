@@ -46,6 +46,10 @@ class Bounded:
         """Dimensions with padding."""
         return [d for d, size in enumerate(self.sizes) if size is not None]
 
+    def cut(self, value: SSAValue, dim: int) -> Bounded:
+        """`value`, which is this tensor without the padding of one dimension."""
+        return Bounded(value, (*self.sizes[:dim], None, *self.sizes[dim + 1 :]))
+
 
 @dataclass(frozen=True)
 class Grouped:

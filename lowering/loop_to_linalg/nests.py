@@ -274,7 +274,9 @@ def copy_op(nest: Operation, inner: Body, op: Operation, known: dict[SSAValue, S
     if isinstance(op, IndexOp):
         made: Operation = LinalgIndexOp(op.dim.value.data)
     elif isinstance(op, ReadOp):
-        made = tensor.ExtractOp(operands[0], operands[1:], element_of(operands[0]))
+        made = tensor.ExtractOp(
+            operands[0], [known[index] for index in op.indices], element_of(operands[0])
+        )
     elif isinstance(op, SpecialOp):
         if op.function.data != "fmod":
             raise unsupported(

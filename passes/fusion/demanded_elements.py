@@ -26,12 +26,14 @@ from xdsl.traits import is_side_effect_free
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.read_limits import limits_of
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
     EVERYTHING,
     Demand,
     Limit,
     Points,
+    Reach,
     agreed,
     joined,
 )
@@ -112,15 +114,18 @@ class NestDemand(MaskedPoints):
         return not isinstance(read, ReadOp) or self._of(read.result) is not None
 
     def _read_within(self, read: Operation, value: SSAValue) -> Demand:
-        """The elements of a source that a read takes: those at positions below sizes, as far as
-        indices are positions of the nest. Elsewhere it may read what nobody has written."""
+        """The elements of a source that a read takes: those below the limits of its indices, and at
+        positions below sizes, as far as indices are positions of the nest. Elsewhere it may read
+        what nobody has written."""
         if not isinstance(read, ReadOp) or read.parent is not self.nest.block:
             return EVERYTHING
         points, shape = self._of(read.result) or ALL_POINTS, shape_of(value)
         found: set[Limit] = set()
-        for index, extent, stride in zip(
-            read.indices, shape, row_major_strides(shape), strict=True
+        for index, extent, stride, limit in zip(
+            read.indices, shape, row_major_strides(shape), limits_of(self.nest, read), strict=True
         ):
+            if limit is not None and limit in self._counts:
+                found.add(Limit(stride, extent, Reach(self._counts[limit])))
             owner = index.owner
             if isinstance(owner, IndexOp):
                 form = Linear.dim(owner.dim.value.data)

@@ -140,6 +140,7 @@ def _compute_at(
     block = read.parent_block()
     assert block is not None
     position = {dim: read.indices[axis] for dim, axis in axes.items()}
+    ends = {dim: read.limit_of_each[axis] for dim, axis in axes.items()}
 
     def add(op: Operation) -> SSAValue:
         block.insert_op_before(op, read)
@@ -151,7 +152,8 @@ def _compute_at(
         producer.block.args[:count], reads, arguments[:count], strict=True
     ):
         indices = [linear_value(add, form, position.__getitem__) for form in forms]
-        mapping[argument] = add(ReadOp(source, indices))
+        limits = [None if form.pure_dim is None else ends[form.pure_dim] for form in forms]
+        mapping[argument] = add(ReadOp(source, indices, limits))
     mapping.update(zip(producer.block.args[count:], arguments[count:], strict=True))
     for inner in producer.block.ops:
         if isinstance(inner, YieldOp):

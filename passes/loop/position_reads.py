@@ -1,8 +1,9 @@
 """Indirect reads whose indices follow from the position: they become reads by index map.
 
 `embedding(arange(n))`, `unfold` and the frames of an `stft` compute their indices from positions.
-Where these are linear and inside the tensor, nothing is left to check, and the read is one like any
-other: it is scheduled by its strides, and what makes the tensor may be computed beside it.
+Where these are linear and inside the tensor, and have no limits that come with the call, nothing is
+left to check, and the read is one like any other: it is scheduled by its strides, and what makes
+the tensor may be computed beside it.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ def settle_reads(op: GenericOp) -> GenericOp:
         place = tuple(form for form in found if form is not None)
         assert isinstance(read.source, BlockArgument)
         source = op.sources[read.source.index - len(reads)]
-        if len(place) < len(found) or not _is_inside(place, source, op.extents):
+        if len(place) < len(found) or read.limits or not _is_inside(place, source, op.extents):
             continue
         argument = op.block.insert_arg(read.result.type, len(reads))
         reads.append((source, map_of(place, len(op.extents)), None))

@@ -103,7 +103,7 @@ def _stack_source(block: Block, argument: SSAValue, kind: Attribute) -> None:
     block.insert_op_before(lead, first)
     for read in reads:
         assert isinstance(read, ReadOp)
-        made = ReadOp(new, [lead.result, *read.indices])
+        made = ReadOp(new, [lead.result, *read.indices], [None, *read.limit_of_each])
         made.attributes.update(read.attributes)
         block.insert_op_before(made, read)
         read.result.replace_all_uses_with(made.result)

@@ -26,6 +26,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.compare import compare
@@ -69,8 +70,8 @@ class Body:
         self.lanes = lanes
         self.values: dict[SSAValue, Lane] = {}
         self.indices: dict[SSAValue, Affine] = {}
-        self.checked: dict[tuple[SSAValue, int], SSAValue] = {}
-        """Indices of indirect reads that were checked against an extent, made safe."""
+        self.checked: dict[tuple[SSAValue, int, SSAValue | None], Lane] = {}
+        """Indices of indirect reads that were checked against an extent and a limit, made safe."""
 
     def fork(self) -> Body:
         """A copy that later additions do not reach: the state inside one loop iteration."""
@@ -197,10 +198,17 @@ class Body:
         """Check those indices of a read that are the same in every lane, once for all vectors."""
         kind = op.source.type
         assert isinstance(kind, MemRefType)
-        for index, extent in zip(op.indices, kind.get_shape(), strict=True):
-            affine, lane = self.indices.get(index), self.values.get(index)
-            if (affine is None or not affine.within(extent)) and lane is not None and lane.uniform:
-                self.checked[index, extent] = self._check(emit, lane, extent, None)
+        limits = op.limit_of_each
+        for index, extent, limit in zip(op.indices, kind.get_shape(), limits, strict=True):
+            affine = self.indices.get(index)
+            is_inside = limit is None and affine is not None and affine.within(extent)
+            if not is_inside and self._is_uniform(index) and self._is_uniform(limit):
+                self.checked[index, extent, limit] = self._check(emit, index, extent, limit, None)
+
+    def _is_uniform(self, value: SSAValue | None) -> bool:
+        """Whether a value is known, and the same in every lane."""
+        lane = None if value is None else self.values.get(value)
+        return value is None or (lane is not None and lane.uniform)
 
     def _read(
         self, emit: Emitter, op: ReadOp, flat: dict[SSAValue, SSAValue], mask: SSAValue | None
@@ -212,21 +220,21 @@ class Body:
         base: Index = 0
         scale = 0
         varying: SSAValue | None = None
-        for index, extent, stride in zip(op.indices, shape, row_major_strides(shape), strict=True):
+        for index, extent, stride, limit in zip(
+            op.indices, shape, row_major_strides(shape), op.limit_of_each, strict=True
+        ):
             known = self.indices.get(index)
-            if known is not None and known.within(extent):
+            if known is not None and known.within(extent) and limit is None:
                 base = emit.plus(base, emit.times(known.base, stride))
                 scale += known.scale * stride
                 continue
-            self.materialize(emit, index)
-            lane = self.values[index]
-            checked = self.checked.get((index, extent))
+            checked = self.checked.get((index, extent, limit))
             if checked is None:
-                checked = self._check(emit, lane, extent, mask)
-            if lane.uniform:
-                base = emit.plus(base, emit.times(checked, stride))
+                checked = self._check(emit, index, extent, limit, mask)
+            if checked.uniform:
+                base = emit.plus(base, emit.times(checked.value, stride))
             else:
-                term = self._scaled(emit, checked, stride)
+                term = self._scaled(emit, checked.value, stride)
                 varying = term if varying is None else emit.add(arith.AddiOp(varying, term))
         if varying is not None and scale:
             steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
@@ -236,22 +244,47 @@ class Body:
             load(emit, where) if varying is None else Lane(gather(emit, where, varying), False)
         )
 
-    def _check(self, emit: Emitter, lane: Lane, extent: int, mask: SSAValue | None) -> SSAValue:
-        """Assert that an index is inside `[0, extent)`; returns it clamped to a safe value."""
-        lanes = 1 if lane.uniform else self.lanes
-        limit = emit.splat(number_attribute(extent, IndexType()), lanes)
+    def _check(
+        self,
+        emit: Emitter,
+        index: SSAValue,
+        extent: int,
+        limit: SSAValue | None,
+        mask: SSAValue | None,
+    ) -> Lane:
+        """Assert that an index is inside `[0, extent)`, and below its limit, if it has one; returns
+        it clamped to a safe value."""
+        self.materialize(emit, index)
+        end = self._end(emit, extent, limit)
+        uniform = self.values[index].uniform and end.uniform
+        lanes = 1 if uniform else self.lanes
+        given = self.values[index].value if uniform else self.vector(emit, index)
+        bound = end.value if end.uniform == uniform else broadcast(emit, end.value, lanes)
         zero = emit.splat(number_attribute(0, IndexType()), lanes)
-        inside = compare(emit, lane.value, limit, "ult")  # negative ones count as huge
-        safe = choose(emit, inside, lane.value, zero)
+        inside = compare(emit, given, bound, "ult")  # negative ones count as huge
+        safe = choose(emit, inside, given, zero)
         verdict = inside
         if lanes > 1:
             if mask is not None:
                 on = emit.splat(number_attribute(1, i1), lanes)
                 verdict = choose(emit, mask, inside, on)
             verdict = emit.add(vector_reduce(verdict, "and"))
-        message = f"index out of range: must be at least 0 and below {extent}"
+        message = out_of_range(extent, is_limited=limit is not None)
         emit.run(cf.AssertOp(verdict, message))
-        return safe
+        return Lane(safe, uniform)
+
+    def _end(self, emit: Emitter, extent: int, limit: SSAValue | None) -> Lane:
+        """Where an index ends: at the extent, or before at a limit, which is 1 at least."""
+        if limit is None:
+            return Lane(emit.constant(number_attribute(extent, IndexType())), True)
+        self.materialize(emit, limit)
+        given = self.values[limit]
+        lanes = 1 if given.uniform else self.lanes
+        one, most = (
+            emit.splat(number_attribute(number, IndexType()), lanes) for number in (1, extent)
+        )
+        least = emit.add(arith.MaxSIOp(given.value, one))
+        return Lane(emit.add(arith.MinSIOp(least, most)), given.uniform)
 
     def _scaled(self, emit: Emitter, value: SSAValue, stride: int) -> SSAValue:
         if stride == 1:

@@ -52,6 +52,7 @@ from lamina.passes.fusion.unstructured_demand import elements_read, elements_wri
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.ended_dims import ended_dims
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.lookup_limits import looked_up_limits
 from lamina.passes.schedule.parallelize import rows_run_singly
 from lamina.passes.schedule.product_rows import product_rows_run_singly
 from lamina.passes.schedule.reads_behind import reads_behind
@@ -206,7 +207,9 @@ def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points])
     of it."""
     if isinstance(op, ScatterOp):
         return _scattered(op, value, points.get(op, ALL_POINTS))
-    if op not in points:
+    looked_up = looked_up_limits(op, value, points.get(op, ALL_POINTS))
+    others = sum(operand is value for operand in op.operands) - len(looked_up)
+    if others and op not in points:
         return EVERYTHING
     found: list[Touched] = []
     if isinstance(op, GenericOp):
@@ -223,10 +226,9 @@ def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points])
     elif isinstance(op, ScanOp | SortOp | FourierOp):
         found = [touched for read, touched in elements_read(op) if read is value]
         found += [elements_written(op, out) for out in op.outs if out is value]
-    # What a nest looks up in, or a transform turns by, is an operand beside these.
-    if len(found) != sum(operand is value for operand in op.operands):
+    if len(found) != others:  # what a transform turns by, or is looked up elsewhere, is one more
         return EVERYTHING
-    return frozenset.intersection(*(touched.limits(points[op]) for touched in found))
+    return frozenset.intersection(*looked_up, *(touched.limits(points[op]) for touched in found))
 
 
 def _scattered(op: ScatterOp, value: SSAValue, points: Points) -> Demand:

@@ -25,9 +25,13 @@ class LiveDomain:
     digits: tuple[tuple[End, ...], ...]
 
     @staticmethod
-    def of(emit: Emitter, op: OrderedNest | SortOp | FourierOp, memory: Memory) -> LiveDomain:
-        """Of an op whose kernel `emit` begins; numbers are read where it stands."""
-        return LiveDomain.within(emit, op.row_extents, rows_of(op), live_rows_of(op), memory)
+    def of(
+        emit: Emitter, op: OrderedNest | SortOp | FourierOp, memory: Memory, least: int = 1
+    ) -> LiveDomain:
+        """Of an op whose kernel `emit` begins; numbers are read where it stands, and are `least` or
+        more."""
+        extents, rows, live = op.row_extents, rows_of(op), live_rows_of(op)
+        return LiveDomain.within(emit, extents, rows, live, memory, least)
 
     @staticmethod
     def within(
@@ -36,6 +40,7 @@ class LiveDomain:
         rows: Sequence[int],
         live: LiveRows | None,
         memory: Memory,
+        least: int = 1,
     ) -> LiveDomain:
         """Of dimensions of these extents, some of which are rows."""
         found: list[tuple[End, ...]] = [(End.of(extent),) for extent in extents]
@@ -45,7 +50,7 @@ class LiveDomain:
             by_row = live.by_row([extents[d] for d in rows])
             assert by_row is not None  # verified
             for dim, digits in zip(rows, by_row, strict=True):
-                found[dim] = tuple(ends_of(emit, digits, flat)) or found[dim]
+                found[dim] = tuple(ends_of(emit, digits, flat, least)) or found[dim]
         return LiveDomain(tuple(found))
 
     @property

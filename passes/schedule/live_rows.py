@@ -60,10 +60,13 @@ def over_operands(live: LiveRows, block: Block) -> tuple[LiveRows, list[SSAValue
     return digits, [block.args[number] for number in numbers]
 
 
-def ends_of(emit: Emitter, digits: Sequence[Digit], flat: Mapping[int, SSAValue]) -> list[End]:
+def ends_of(
+    emit: Emitter, digits: Sequence[Digit], flat: Mapping[int, SSAValue], least: int = 1
+) -> list[End]:
     """Where digits end. `flat` are the arguments in memory, of one element, by their numbers.
 
-    A count out of its range is taken as the nearest in it: kernels do not leave their memory.
+    A count out of its range, which begins at `least`, is taken as the nearest in it: kernels do not
+    leave their memory.
     """
     found: list[End] = []
     for digit in digits:
@@ -72,7 +75,7 @@ def ends_of(emit: Emitter, digits: Sequence[Digit], flat: Mapping[int, SSAValue]
             continue
         given = emit.add(memref.LoadOp.get(flat[digit.count], [emit.value(0)]))
         end = emit.add(arith.IndexCastOp(given, IndexType()))
-        found.append(End(digit.extent, emit.least(emit.most(end, 1), digit.extent)))
+        found.append(End(digit.extent, emit.least(emit.most(end, least), digit.extent)))
     return found
 
 

@@ -22,13 +22,16 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.counted_dims import drop_ends
 from lamina.dialects.loop.kernel_nests import (
     interleaves,
+    live_rows_of,
     part_of,
     renumber_rows,
     rows_of,
     set_interleaved,
+    set_live_rows,
     set_rows,
 )
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.passes.cost.fusion_limits import MOST_PAIR_OPS
@@ -110,7 +113,9 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
     new.attributes.update(nest.attributes)
     rows = rows_of(nest)
     if last in rows:  # it has no other nest beside it
+        live = _live_apart_from(nest, last)
         set_rows(new, [d for d in rows if d != last])
+        set_live_rows(new, live)
     else:
         renumber_rows(new, rows)
     set_interleaved(new)
@@ -119,6 +124,17 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
     settle_choices(new)
     simplify_body(new.block)
     return drop_unused_operands(new)
+
+
+def _live_apart_from(nest: GenericOp, dim: int) -> LiveRows | None:
+    """Which rows count where a dimension is no longer one of them; None where that is not said."""
+    live, rows = live_rows_of(nest), rows_of(nest)
+    digits = None if live is None else live.by_row([nest.extents[row] for row in rows])
+    if digits is None or any(digit.count is not None for digit in digits[rows.index(dim)]):
+        return None
+    return LiveRows(
+        tuple(x for row, own in zip(rows, digits, strict=True) if row != dim for x in own)
+    )
 
 
 def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:

@@ -29,7 +29,8 @@ def schedule_scatter(
     _copy(emit, op, memory, out)
     if 0 in op.extents:
         return
-    extents, domain = op.extents, LiveDomain.of(emit, op, memory)
+    # No update counts where a number is 0: nothing has to have made the place of a first one.
+    extents, domain = op.extents, LiveDomain.of(emit, op, memory, least=0)
     rows = ScatterRows.of(emit, op, memory, domain, tasks)
     dims = range(len(extents))
     leading = min(_leading(op), len(extents) - 1) if rows.lanes > 1 else _leading(op)

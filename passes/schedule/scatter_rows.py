@@ -15,6 +15,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
 from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import UnstructuredTasks
@@ -295,8 +296,7 @@ class ScatterRows:
                 index = body.values[place].value
                 limit = emit.constant(number_attribute(extent, IndexType()))
                 fits = compare(emit, index, limit, "ult")
-                message = f"index out of range: must be at least 0 and below {extent}"
-                emit.run(cf.AssertOp(fits, message))
+                emit.run(cf.AssertOp(fits, out_of_range(extent)))
                 if kept is not None:
                     fits = compare(emit, index, emit.value(kept), "ult")
                 at = emit.plus(at, emit.times(index, stride))

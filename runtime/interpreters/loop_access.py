@@ -19,6 +19,7 @@ from xdsl.ir.affine import (
 
 from lamina.dialects.errors import ExecutionError
 from lamina.dialects.loop import ReadOp
+from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.slices import Slice
 
 
@@ -108,7 +109,8 @@ def indirect(op: ReadOp, values: dict[SSAValue, Any]) -> Any:
     """What `loop.read` finds. Raises ExecutionError for an index outside of the source."""
     source = values[op.source]
     indices = [np.asarray(values[i]) for i in op.indices]
-    for index, extent in zip(indices, source.shape, strict=True):
-        if index.size and (index.min() < 0 or index.max() >= extent):
-            raise ExecutionError(f"index out of range: must be at least 0 and below {extent}")
+    for index, extent, limit in zip(indices, source.shape, op.limit_of_each, strict=True):
+        end = extent if limit is None else np.clip(values[limit], 1, extent)
+        if np.any((index < 0) | (index >= end)):
+            raise ExecutionError(out_of_range(extent, is_limited=limit is not None))
     return source[tuple(indices)]

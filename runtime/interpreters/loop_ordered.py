@@ -23,6 +23,7 @@ from lamina.dialects.loop import (
     SortOp,
     YieldOp,
 )
+from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.runtime.interpreters.fourier import transformed
 from lamina.runtime.interpreters.loop_access import grids, indirect, read
@@ -125,7 +126,7 @@ def _scatter(op: ScatterOp, args: Sequence[Any]) -> Any:
     places = [np.broadcast_to(p, count) for p in _run(op, values, op.places)]
     for place, extent in zip(places, result.shape, strict=True):
         if place.min() < 0 or place.max() >= extent:
-            raise ExecutionError(f"index out of range: must be at least 0 and below {extent}")
+            raise ExecutionError(out_of_range(extent))
     flat = np.zeros(count, np.int64)
     for place, extent in zip(places, result.shape, strict=True):
         flat = flat * extent + place

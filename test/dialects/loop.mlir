@@ -18,6 +18,8 @@ func.func @generic(%a: tensor<128x32xf32>, %x: tensor<64x32xf32>, %t: tensor<10x
     %c = arith.constant 0 : index
     // CHECK: loop.read %{{.*}}[%{{.*}}, %{{.*}}] : tensor<10x4xf32>
     %z = loop.read %table[%c, %c] : tensor<10x4xf32>
+    // CHECK: loop.read %{{.*}}[%[[I:.*]], %{{.*}} below %[[I]]] : tensor<10x4xf32>
+    %l = loop.read %table[%i, %c below %i] : tensor<10x4xf32>
     %v = arith.mulf %p, %q : f32
     %w = arith.mulf %v, %z : f32
     loop.yield %w : f32

@@ -100,6 +100,32 @@ func.func @read(%t: tensor<8x2xf32>) -> tensor<8xf32> {
 
 // -----
 
+func.func @limits(%t: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (d0) in [8] sources(%t : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%table: tensor<8xf32>):
+    %i = loop.index 0 : index
+    %v = "loop.read"(%table, %i, %i) <{limited = array<i64: 1>, operandSegmentSizes = array<i32: 1, 1, 1>}> : (tensor<8xf32>, index, index) -> f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: loop.read has 1 limits, which cannot be those of the indices [1] of 1
+
+// -----
+
+func.func @no_limit(%t: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32> {
+  %r = loop.generic (d0) in [8] reads(%n[] : tensor<i64>) sources(%t : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%m: i64, %table: tensor<8xf32>):
+    %i = loop.index 0 : index
+    %v = loop.read %table[%i below %m] : tensor<8xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: operand is used with type index, but has been previously used or defined with type i64
+
+// -----
+
 func.func @index() -> tensor<8xindex> {
   %r = loop.generic (d0) in [8] writes([d0] store : tensor<8xindex>) {
     %i = loop.index 3 : index

@@ -380,3 +380,15 @@ def test_lengths_of_waves_are_no_features() -> None:
     given = [(torch.randn(2, 3, length),) for length in (20, 33, 50, 64)]
     check(nn.Sequential(nn.Conv1d(3, 4, 5), nn.ReLU()), given, graphs=1)
     assert lamina.compile_count() == before + 1
+
+
+def test_pairs_of_features_are_turned_in_place() -> None:
+    def rotary(x: Any, angles: Any) -> Any:
+        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+        return torch.view_as_real(pairs * torch.view_as_complex(angles)).flatten(-2)
+
+    shapes = [(3, 5, 6, 8), (4, 9, 2, 8), (5, 17, 4, 20)]
+    calls = [(torch.randn(*s), torch.randn(s[1], 1, s[3] // 2, 2)) for s in shapes]
+    before = lamina.compile_count()
+    check(rotary, calls, graphs=1)
+    assert lamina.compile_count() == before + 2  # of one number of features, and of any

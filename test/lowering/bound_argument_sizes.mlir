@@ -101,6 +101,83 @@ func.func @main(%x: tensor<4x?x8xf32> {lamina.dims = [#lamina.size<n in [1, 6]>]
 
 // -----
 
+// That there are as many elements tells what a size is: features in pairs stay where they are.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<6x64xf32>
+// CHECK:         aten.eq.Tensor
+// CHECK-NOT:     aten.index_select
+// CHECK:         [[PAIRS:%\S+]] = aten.reshape.default(%x, shape = [6, 32, 2])
+// CHECK:         aten.exp.default([[PAIRS]])
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #lamina.size<d in [1, 64]>]}) -> tensor<?x?x2xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %d = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %pairs = arith.floordivsi %d, %two : i64
+  %0 = aten.view.default(%x, [%n, %pairs, 2]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x2xf32>
+  %1 = aten.exp.default(%0) : (tensor<?x?x2xf32>) -> tensor<?x?x2xf32>
+  func.return %1 : tensor<?x?x2xf32>
+}
+
+// -----
+
+// Where the pairs are as many as a weight has, padding behind them is cut off, and they are joined in place.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<6x64xf32>
+// CHECK-NOT:     aten.index_select
+// CHECK:         [[PAIRS:%\S+]] = aten.reshape.default(%x, shape = [6, 32, 2])
+// CHECK:         [[FEW:%\S+]] = aten.slice.Tensor([[PAIRS]], dim = 1, start = 0, end = 4)
+// CHECK:         [[MADE:%\S+]] = aten.mul.Tensor([[FEW]], {{%\S+}})
+// CHECK-NOT:     aten.index_select
+// CHECK:         aten.reshape.default([[MADE]], shape = [6, 8])
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #lamina.size<d in [1, 64]>]}, %y: tensor<4x2xf32>) -> tensor<?x?xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %d = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %pairs = arith.floordivsi %d, %two : i64
+  %0 = aten.view.default(%x, [%n, %pairs, 2]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x2xf32>
+  %1 = aten.mul.Tensor(%0, %y) : (tensor<?x?x2xf32>, tensor<4x2xf32>) -> tensor<?x4x2xf32>
+  %both = arith.muli %pairs, %two : i64
+  %2 = aten.view.default(%1, [%n, %both]) : (tensor<?x4x2xf32>, i64, i64) -> tensor<?x?xf32>
+  func.return %2 : tensor<?x?xf32>
+}
+
+// -----
+
+// Pairs in front of halves are no run of padded features: elements are moved.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: tensor<6x64xf32>
+// CHECK:         aten.eq.Tensor
+// CHECK:         aten.index_select
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [1, 6]>, #lamina.size<d in [1, 64]>]}) -> tensor<?x2x?xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %d = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %half = arith.floordivsi %d, %two : i64
+  %0 = aten.view.default(%x, [%n, 2, %half]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x2x?xf32>
+  %1 = aten.exp.default(%0) : (tensor<?x2x?xf32>) -> tensor<?x2x?xf32>
+  func.return %1 : tensor<?x2x?xf32>
+}
+
+// -----
+
+// A gradient of as many rows as the call says: padding of the places goes to one behind all of them, which is cut off.
+
+// CHECK-LABEL: @main
+// CHECK-SAME:    [[N:%\S+]]: tensor<i64> {lamina.kind = "input", lamina.name = "size(n)"}
+// CHECK-SAME:    -> (tensor<9x8xf32> {lamina.sizes = [0 : i64, -1 : i64]}
+// CHECK:         [[ALL:%\S+]] = aten.embedding_dense_backward.default(%g, {{%\S+}}, num_weights = 10, padding_idx = -1, scale_grad_by_freq = false)
+// CHECK:         aten.slice.Tensor([[ALL]], start = 0, end = 9)
+func.func @main(%g: tensor<?x8xf32> {lamina.dims = [#lamina.size<k in [1, 6]>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<k>]}, %t: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [1, 9]>]}) -> tensor<?x8xf32> {
+  %n = aten.sym_size.int(%t, 0) : (tensor<?x8xf32>) -> i64
+  %0 = aten.embedding_dense_backward.default(%g, %i, %n, -1, false) : (tensor<?x8xf32>, tensor<?xi64>, i64) -> tensor<?x8xf32>
+  func.return %0 : tensor<?x8xf32>
+}
+
+// -----
+
 // CHECK: argument 0: the size n has no upper bound
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
   %0 = aten.exp.default(%x) : (tensor<?xf32>) -> tensor<?xf32>

@@ -81,3 +81,27 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<a>]}) -> tensor<?
     attributes {lamina.padding = {c = "rows"}} {
   func.return %x : tensor<?xf32>
 }
+
+// -----
+
+// The number of rows of a table is asked for by what keeps places in their range alone.
+
+// CHECK: lamina.padding = {n = "rows", k = "rows"}
+func.func @main(%t: tensor<?x8xf32> {lamina.dims = [#lamina.size<n>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<k>]})
+    -> tensor<?x8xf32> {
+  %0 = aten.index.Tensor(%t, [%i]) : (tensor<?x8xf32>, tensor<?xi64>) -> tensor<?x8xf32>
+  func.return %0 : tensor<?x8xf32>
+}
+
+// -----
+
+// Here it is also a number that values are made of.
+
+// CHECK: lamina.padding = {n = "masked", k = "rows"}
+func.func @main(%t: tensor<?x8xf32> {lamina.dims = [#lamina.size<n>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<k>]})
+    -> tensor<?x8xf32> {
+  %0 = aten.embedding.default(%t, %i) : (tensor<?x8xf32>, tensor<?xi64>) -> tensor<?x8xf32>
+  %n = aten.sym_size.int(%t, 0) : (tensor<?x8xf32>) -> i64
+  %1 = aten.mul.Scalar(%0, %n) : (tensor<?x8xf32>, i64) -> tensor<?x8xf32>
+  func.return %1 : tensor<?x8xf32>
+}

@@ -72,3 +72,30 @@ func.func @unchecked(%m: tensor<8xf32>, %t: tensor<8xi64>) -> tensor<8xf32> {
 }
 // CHECK-LABEL: func.func @unchecked
 // CHECK: sources(%p : tensor<8x100xf32>)
+
+// -----
+
+// A limit of an index is one of the reads of what it picks.
+func.func @limited(%x: tensor<8x100xf32>, %m: tensor<100xf32>, %t: tensor<8xi64>, %n: tensor<i64>) -> tensor<8xf32> {
+  %p = loop.generic (i, j) in [8, 100] reads(%x[i, j] : tensor<8x100xf32>, %m[j] : tensor<100xf32>)
+      writes([i, j] store : tensor<8x100xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.subf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %g = loop.generic (i) in [8] reads(%t[i] : tensor<8xi64>, %n[] : tensor<i64>) sources(%p : tensor<8x100xf32>)
+      writes([i] store : tensor<8xf32>) {
+  ^bb0(%at: i64, %end: i64, %table: tensor<8x100xf32>):
+    %i = loop.index 0 : index
+    %j = arith.index_cast %at : i64 to index
+    %e = arith.index_cast %end : i64 to index
+    %v = loop.read %table[%i, %j below %e] : tensor<8x100xf32>
+    loop.yield %v : f32
+  }
+  func.return %g : tensor<8xf32>
+}
+// CHECK-LABEL: func.func @limited
+// CHECK: %[[J:[^ ]*]] = arith.index_cast
+// CHECK-NEXT: %[[E:[^ ]*]] = arith.index_cast
+// CHECK-NEXT: loop.read %{{[^ ]*}}[%{{[^ ]*}}, %[[J]] below %[[E]]] : tensor<8x100xf32>
+// CHECK-NEXT: loop.read %{{[^ ]*}}[%[[J]] below %[[E]]] : tensor<100xf32>

@@ -193,3 +193,58 @@ func.func private @several(%y: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: me
   }
   func.return
 }
+
+// -----
+
+// What is looked up ends at the limits of the reads, also where not all rows of the nest are known to end. Without a limit,
+// or with one that is computed, it has no end.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %t: memref<1024x4xf32> {lamina.limits = [4 : i64, -1 : i64]}
+// CHECK-SAME:    %u: memref<1024x4xf32>, %w: memref<1024x4xf32>, %i: memref<64xi64>, %n:
+func.func @main(%t: memref<1024x4xf32>, %u: memref<1024x4xf32>, %w: memref<1024x4xf32>, %i: memref<64xi64>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<64x4xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @look(%t, %u, %w, %i, %n, %y) : (memref<1024x4xf32>, memref<1024x4xf32>, memref<1024x4xf32>, memref<64xi64>, memref<i64>, memref<64x4xf32>) -> ()
+  func.return
+}
+func.func private @look(%t: memref<1024x4xf32>, %u: memref<1024x4xf32>, %w: memref<1024x4xf32>, %i: memref<64xi64>, %n: memref<i64>, %y: memref<64x4xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false>]} {
+  loop.generic (d0, d1) in [64, 4] reads(%i[d0] : memref<64xi64>, %n[] : memref<i64>) sources(%t : memref<1024x4xf32>, %u : memref<1024x4xf32>, %w : memref<1024x4xf32>) writes([d0, d1] store into %y : memref<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, unroll = 1>} {
+  ^bb0(%p: i64, %m: i64, %s: memref<1024x4xf32>, %r: memref<1024x4xf32>, %q: memref<1024x4xf32>):
+    %end = arith.index_cast %m : i64 to index
+    %one = arith.constant 1 : index
+    %less = arith.subi %end, %one : index
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    %a = loop.read %s[%row below %end, %column] : memref<1024x4xf32>
+    %b = loop.read %r[%row, %column] : memref<1024x4xf32>
+    %c = loop.read %q[%row below %less, %column] : memref<1024x4xf32>
+    %d = arith.addf %a, %b : f32
+    %e = arith.addf %c, %d : f32
+    loop.yield %e : f32
+  }
+  func.return
+}
+
+// -----
+
+// One read of two that has no limit is enough, and so is a read of the whole beside one that has.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %t: memref<1024x4xf32>, %u: memref<1024x4xf32>, %i:
+func.func @main(%t: memref<1024x4xf32>, %u: memref<1024x4xf32>, %i: memref<1024xi64>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<1024x4xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @look(%t, %u, %i, %n, %y) : (memref<1024x4xf32>, memref<1024x4xf32>, memref<1024xi64>, memref<i64>, memref<1024x4xf32>) -> ()
+  func.return
+}
+func.func private @look(%t: memref<1024x4xf32>, %u: memref<1024x4xf32>, %i: memref<1024xi64>, %n: memref<i64>, %y: memref<1024x4xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false>]} {
+  loop.generic (d0, d1) in [1024, 4] reads(%i[d0] : memref<1024xi64>, %n[] : memref<i64>, %u[d0, d1] : memref<1024x4xf32>) sources(%t : memref<1024x4xf32>, %u : memref<1024x4xf32>) writes([d0, d1] store into %y : memref<1024x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 4, unroll = 1>} {
+  ^bb0(%p: i64, %m: i64, %z: f32, %s: memref<1024x4xf32>, %r: memref<1024x4xf32>):
+    %end = arith.index_cast %m : i64 to index
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    %a = loop.read %s[%row below %end, %column] : memref<1024x4xf32>
+    %b = loop.read %s[%row, %column] : memref<1024x4xf32>
+    %c = loop.read %r[%row below %end, %column] : memref<1024x4xf32>
+    %d = arith.addf %a, %b : f32
+    %e = arith.addf %c, %d : f32
+    %f = arith.addf %e, %z : f32
+    loop.yield %f : f32
+  }
+  func.return
+}

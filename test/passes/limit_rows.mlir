@@ -521,3 +521,58 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// A table is made as far as it is looked up: up to the limit of the reads, where all of them have it.
+// CHECK-LABEL: @tables
+func.func @tables(%x: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64> {lamina.kind = "input"}, %k: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @table(%x) : (tensor<1024x4xf32>) -> tensor<1024x4xf32>
+  %1 = func.call @whole_table(%x) : (tensor<1024x4xf32>) -> tensor<1024x4xf32>
+  %2, %3 = func.call @looked_up(%0, %1, %i, %n) : (tensor<1024x4xf32>, tensor<1024x4xf32>, tensor<64xi64>, tensor<i64>) -> (tensor<64x4xf32>, tensor<64x4xf32>)
+  %4 = func.call @copy(%k) : (tensor<i64>) -> tensor<i64>
+  func.return %2, %3, %4 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @table(
+// CHECK:         live = [arg1 of 1024]
+func.func private @table(%x: tensor<1024x4xf32>) -> tensor<1024x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [1024, 4] reads(%x[i, j] : tensor<1024x4xf32>) writes([i, j] store : tensor<1024x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<1024x4xf32>
+}
+// CHECK-LABEL: func.func private @whole_table(
+// CHECK-NOT:     live
+func.func private @whole_table(%x: tensor<1024x4xf32>) -> tensor<1024x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [1024, 4] reads(%x[i, j] : tensor<1024x4xf32>) writes([i, j] store : tensor<1024x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %b = arith.addf %a, %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<1024x4xf32>
+}
+// CHECK-LABEL: func.func private @looked_up(
+// CHECK:         live = [arg4 of 64]
+func.func private @looked_up(%t: tensor<1024x4xf32>, %u: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>) -> (tensor<64x4xf32>, tensor<64x4xf32>) attributes {lamina.kernel} {
+  %0, %1 = loop.generic (i, j) in [64, 4] reads(%i[i] : tensor<64xi64>, %n[] : tensor<i64>) sources(%t : tensor<1024x4xf32>, %u : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>, [i, j] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: i64, %m: i64, %s: tensor<1024x4xf32>, %r: tensor<1024x4xf32>):
+    %end = arith.index_cast %m : i64 to index
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    %a = loop.read %s[%row below %end, %column] : tensor<1024x4xf32>
+    %b = loop.read %r[%row below %end, %column] : tensor<1024x4xf32>
+    %c = loop.read %r[%row, %column] : tensor<1024x4xf32>
+    %d = arith.addf %b, %c : f32
+    loop.yield %a, %d : f32, f32
+  }
+  func.return %0, %1 : tensor<64x4xf32>, tensor<64x4xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}

@@ -1,4 +1,5 @@
 // RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"},choose-schedule{target="x86-64-v3"},apply-schedule' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pair-results{target="x86-64-v3"}' --split-input-file | filecheck %s --check-prefix=LIVE
 
 // Parts of complex numbers: vectors of each, shuffled into what is stored; the last ones are masked.
 func.func private @complex(%a: memref<20x100xf32>, %b: memref<100xf32>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
@@ -112,3 +113,37 @@ func.func private @live(%a: memref<256x2x32xf32>, %n: memref<i64>, %s: memref<25
 }
 // CHECK-LABEL:   @live
 // CHECK:         vector.shuffle {{.*}} [0, 8, 1, 9, 2, 10, 3, 11]
+
+// -----
+
+// Rows that count still do, where both parts are one row.
+func.func private @counted(%a: memref<20x100xf32>, %b: memref<100xf32>, %n: memref<i64>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1] : memref<20x100xf32>, %b[d1] : memref<100xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg2 of 20, 100, 2]>} {
+  ^bb0(%r: f32, %i: f32):
+    %part = loop.index 2 : index
+    %zero = arith.constant 0 : index
+    %real = arith.cmpi eq, %part, %zero : index
+    %v = arith.select %real, %r, %i : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// LIVE-LABEL:   @counted
+// LIVE:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg2 of 20, 100], interleave>
+
+// -----
+
+// Where the parts are said to end at a number, that is forgotten.
+func.func private @part(%a: memref<20x100xf32>, %b: memref<100xf32>, %n: memref<i64>, %y: memref<20x100x2xf32>) attributes {lamina.kernel} {
+  loop.generic (d0, d1, d2) in [20, 100, 2] reads(%a[d0, d1] : memref<20x100xf32>, %b[d1] : memref<100xf32>) writes([d0, d1, d2] store into %y : memref<20x100x2xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [2000, arg2 of 2]>} {
+  ^bb0(%r: f32, %i: f32):
+    %part = loop.index 2 : index
+    %zero = arith.constant 0 : index
+    %real = arith.cmpi eq, %part, %zero : index
+    %v = arith.select %real, %r, %i : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// LIVE-LABEL:   @part
+// LIVE:         lamina.nest = #loop.nest<rows = [d0, d1], interleave>

@@ -89,3 +89,21 @@ func.func @checked(%e: tensor<100xf32>, %j: tensor<4xi64>) -> (tensor<101xf32>, 
 // CHECK: sources(%e
 // CHECK: sources(%e
 // CHECK: sources(%e
+
+// -----
+
+// An index that ends at a number of the call is checked, though its position is inside the tensor.
+func.func @limited(%e: tensor<1024x64xf32>, %n: tensor<i64>) -> tensor<100x64xf32> {
+  %r = loop.generic (d0, d1) in [100, 64] reads(%n[] : tensor<i64>) sources(%e : tensor<1024x64xf32>) writes([d0, d1] store : tensor<100x64xf32>) {
+  ^bb0(%a: i64, %t: tensor<1024x64xf32>):
+    %m = arith.index_cast %a : i64 to index
+    %q = loop.index 0 : index
+    %p = loop.index 1 : index
+    %v = loop.read %t[%q below %m, %p] : tensor<1024x64xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<100x64xf32>
+}
+// CHECK-LABEL: func.func @limited
+// CHECK: sources(%e : tensor<1024x64xf32>)
+// CHECK: loop.read %{{.*}}[%{{.*}} below %{{.*}}, %{{.*}}] : tensor<1024x64xf32>

@@ -306,6 +306,8 @@ def test_a_number_out_of_range_is_the_nearest_in_it(name: str, count: int) -> No
         nearest = min(max(count, 1), max(length, BOUND))
     found = _call(compiled, [*arrays, np.array(count)], rows)
     wanted = _call(compiled, [*arrays, np.array(nearest)], rows)
+    if count < 1 and "loop.scatter" in CASES[name].text:  # none of its updates counts
+        wanted = [arrays[0][: len(found[0])]]
     for one, other in zip(found, wanted, strict=True):
         np.testing.assert_array_equal(one, other)
 

@@ -1,0 +1,216 @@
+// RUN: lamina-opt %s -p limit-reads --split-input-file | filecheck %s
+
+// Places that are not below a number of the call become the extent, which the read refuses: it ends at the number.
+// CHECK-LABEL: @guarded
+// CHECK:         loop.generic (d0, d1) in [64, 4] reads(%g[d0] : tensor<64xi64>, %n[] : tensor<i64>) sources(%t : tensor<1024x4xf32>)
+// CHECK-NEXT:    ^bb0([[P:%\S+]]: i64, [[M:%\S+]]: i64, [[S:%\S+]]: tensor<1024x4xf32>):
+// CHECK-NEXT:      [[N:%\S+]] = arith.index_cast [[M]] : i64 to index
+// CHECK-NEXT:      [[Q:%\S+]] = arith.index_cast [[P]] : i64 to index
+// CHECK-NEXT:      [[C:%\S+]] = loop.index 1 : index
+// CHECK-NEXT:      loop.read [[S]]{{\[}}[[Q]] below [[N]], [[C]]] : tensor<1024x4xf32>
+func.func @guarded(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>) -> tensor<64x4xf32> {
+  %g = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %n[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64):
+    %zero = arith.constant 0 : i64
+    %low = arith.cmpi slt, %p, %zero : i64
+    %high = arith.cmpi sge, %p, %m : i64
+    %outside = arith.ori %low, %high : i1
+    %most = arith.constant 1024 : i64
+    %safe = arith.select %outside, %most, %p : i64
+    loop.yield %safe : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
+// As `bound-dynamic-shapes` has it: one nest for each step, 0 in the padding of the places, and negative ones counted from
+// the end once more, which none is.
+// CHECK-LABEL: @in_steps
+// CHECK:         loop.read {{%\S+}}[{{%\S+}} below {{%\S+}}, {{%\S+}}] : tensor<1024x4xf32>
+func.func @in_steps(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>, %k: tensor<i64>) -> tensor<64x4xf32> {
+  %low = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>) writes([i] store : tensor<64xi1>) {
+  ^bb0(%p: i64):
+    %zero = arith.constant 0 : i64
+    %below = arith.cmpi slt, %p, %zero : i64
+    loop.yield %below : i1
+  }
+  %wide = loop.generic (i) in [64] reads(%n[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%m: i64):
+    loop.yield %m : i64
+  }
+  %high = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %wide[i] : tensor<64xi64>) writes([i] store : tensor<64xi1>) {
+  ^bb0(%p: i64, %m: i64):
+    %above = arith.cmpi sge, %p, %m : i64
+    loop.yield %above : i1
+  }
+  %outside = loop.generic (i) in [64] reads(%high[i] : tensor<64xi1>, %low[i] : tensor<64xi1>) writes([i] store : tensor<64xi1>) {
+  ^bb0(%a: i1, %b: i1):
+    %either = arith.ori %a, %b : i1
+    loop.yield %either : i1
+  }
+  %safe = loop.generic (i) in [64] reads(%outside[i] : tensor<64xi1>, %i[i] : tensor<64xi64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%on: i1, %p: i64):
+    %most = arith.constant 1024 : i64
+    %v = arith.select %on, %most, %p : i64
+    loop.yield %v : i64
+  }
+  %g = loop.generic (i) in [64] reads(%safe[i] : tensor<64xi64>, %k[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64):
+    %at = loop.index 0 : index
+    %here = arith.index_cast %at : index to i64
+    %counts = arith.cmpi slt, %here, %m : i64
+    %zero = arith.constant 0 : i64
+    %v = arith.select %counts, %p, %zero : i64
+    %negative = arith.cmpi slt, %v, %zero : i64
+    %extent = arith.constant 1024 : i64
+    %wrapped = arith.addi %v, %extent : i64
+    %w = arith.select %negative, %wrapped, %v : i64
+    loop.yield %w : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
+// Here places behind become one that is read.
+// CHECK-LABEL: @inside
+// CHECK-NOT:     below
+func.func @inside(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>) -> tensor<64x4xf32> {
+  %g = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %n[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64):
+    %zero = arith.constant 0 : i64
+    %low = arith.cmpi slt, %p, %zero : i64
+    %high = arith.cmpi sge, %p, %m : i64
+    %outside = arith.ori %low, %high : i1
+    %most = arith.constant 1023 : i64
+    %safe = arith.select %outside, %most, %p : i64
+    loop.yield %safe : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
+// What is compared is another index.
+// CHECK-LABEL: @other
+// CHECK-NOT:     below
+func.func @other(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>, %k: tensor<64xi64>) -> tensor<64x4xf32> {
+  %g = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %n[] : tensor<i64>, %k[i] : tensor<64xi64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64, %o: i64):
+    %zero = arith.constant 0 : i64
+    %low = arith.cmpi slt, %o, %zero : i64
+    %high = arith.cmpi sge, %o, %m : i64
+    %outside = arith.ori %low, %high : i1
+    %most = arith.constant 1024 : i64
+    %safe = arith.select %outside, %most, %p : i64
+    loop.yield %safe : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
+// Negative places are not refused.
+// CHECK-LABEL: @negative
+// CHECK-NOT:     below
+func.func @negative(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>) -> tensor<64x4xf32> {
+  %g = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %n[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64):
+    %zero = arith.constant 0 : i64
+    %low = arith.cmpi slt, %p, %zero : i64
+    %high = arith.cmpi sge, %p, %m : i64
+    %outside = arith.ori %high, %high : i1
+    %most = arith.constant 1024 : i64
+    %safe = arith.select %outside, %most, %p : i64
+    loop.yield %safe : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
+// The number itself is a place as well.
+// CHECK-LABEL: @reaches
+// CHECK-NOT:     below
+func.func @reaches(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<i64>) -> tensor<64x4xf32> {
+  %g = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %n[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64):
+    %zero = arith.constant 0 : i64
+    %low = arith.cmpi slt, %p, %zero : i64
+    %high = arith.cmpi sgt, %p, %m : i64
+    %outside = arith.ori %low, %high : i1
+    %most = arith.constant 1024 : i64
+    %safe = arith.select %outside, %most, %p : i64
+    loop.yield %safe : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// -----
+
+// Each place has a number of its own.
+// CHECK-LABEL: @numbers
+// CHECK-NOT:     below
+func.func @numbers(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<64xi64>) -> tensor<64x4xf32> {
+  %g = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %n[i] : tensor<64xi64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%p: i64, %m: i64):
+    %zero = arith.constant 0 : i64
+    %low = arith.cmpi slt, %p, %zero : i64
+    %high = arith.cmpi sge, %p, %m : i64
+    %outside = arith.ori %low, %high : i1
+    %most = arith.constant 1024 : i64
+    %safe = arith.select %outside, %most, %p : i64
+    loop.yield %safe : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%g[i] : tensor<64xi64>) sources(%t : tensor<1024x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<1024x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
