@@ -166,8 +166,9 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
 
 def feature_sizes(graph: fx.GraphModule) -> list[str]:
     """Symbols that are numbers of features, as they seem: never but the last dimension, of floats
-    in two, or of anything in three, of tensors all of whose dimensions are symbols. Lengths stand
-    in front of these, or are the last of integers and masks in two dimensions; images have more.
+    in two, or of anything in three, of tensors all of whose dimensions are symbols, or ones but
+    for two: Dynamo has no symbols for ones. Lengths stand in front of these, or are the last of
+    integers and masks in two dimensions; images have more.
     Where weights, or sizes that have not varied yet, are numbers, what is a symbol varies."""
     found: dict[str, bool] = {}
     for value in (n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"):
@@ -176,7 +177,9 @@ def feature_sizes(graph: fx.GraphModule) -> list[str]:
         if (rank := value.dim()) < 2:
             continue  # such as a bias, which says nothing
         fits = rank == 3 or (rank == 2 and value.dtype.is_floating_point)
-        fits = fits and all(isinstance(size, torch.SymInt) for size in value.shape)
+        symbolic = [size for size in value.shape if isinstance(size, torch.SymInt)]
+        ones = sum(isinstance(size, int) and size == 1 for size in value.shape)
+        fits = fits and len(symbolic) >= 2 and len(symbolic) + ones == rank
         for dim, size in enumerate(value.shape):
             if not isinstance(size, torch.SymInt):
                 continue
