@@ -1,6 +1,7 @@
 """Programs with open sizes, beside code for the same sizes alone and eager mode.
 
     python -m bench.open_sizes [--seconds S] [--kernels [PATTERN ...] | --models [NAME ...]]
+    python -m bench.open_sizes --kernels [PATTERN ...] --inductor
     python -m bench.open_sizes --threads 1 --clock cpu     # for cores that have other work
 
 Decoders with open batch and length are called with sizes that fill a padded version and with some
@@ -13,8 +14,9 @@ all.
 With `--kernels` they are those of `bench.kernels` instead (see there for patterns), with the extent
 of the first argument's first dimension open, of each argument that has it in front. Kernels that
 torch.export does not leave open, or that take no padding, are named; behind them the geometric mean
-and the worst. With `--models` they are those of `bench.models`: texts with open batch and length,
-images with an open batch.
+and the worst. With `--inductor` they are compiled by `torch.compile(dynamic=True)` instead, which
+leaves all sizes open, beside Inductor (`bench.dynamic_kernels`). With `--models` they are those of
+`bench.models`: texts with open batch and length, images with an open batch.
 """
 
 import argparse
@@ -30,6 +32,7 @@ from torch.export import Dim
 from torch.nn import functional
 
 import lamina
+from bench import dynamic_kernels
 from bench.kernels import Function, named
 from bench.model_table import MODELS, build
 from bench.timing import CLOCKS, Clock, interleave
@@ -209,13 +212,18 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.open_sizes", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3, help="for each row")
     parser.add_argument("--kernels", nargs="*", metavar="PATTERN")
+    parser.add_argument("--inductor", action="store_true", help="kernels beside Inductor")
     parser.add_argument("--models", nargs="*", choices=sorted(OPEN_MODELS), metavar="NAME")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=sorted(CLOCKS), default="wall")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     clock = CLOCKS[given.clock]
-    if given.kernels is not None:
+    if given.inductor:
+        if given.kernels is None:
+            parser.error("--inductor goes with --kernels")
+        dynamic_kernels.compare(named(given.kernels), given.seconds, clock)
+    elif given.kernels is not None:
         compare_kernels(given.kernels, given.seconds, clock)
     elif given.models is not None:
         compare_models(given.models or OPEN_MODELS, given.seconds, clock)

@@ -83,9 +83,14 @@ def _verify_rows(op: HasRows, rows: tuple[int, ...], live: LiveRows, where: str)
     if along in rows:
         by_row = live.by_row([domain[d] for d in rows])
         assert by_row is not None  # verified
-        if len(by_row[rows.index(along)]) > 1:
+        behind = by_row[rows.index(along)][1:]
+        if behind and op.name != "loop.scan":
             raise VerifyException(
                 f"{where}: live = {live}: the op runs along d{along}, which is one digit"
+            )
+        if any(digit.count is not None for digit in behind):
+            raise VerifyException(
+                f"{where}: live = {live}: the op runs along d{along}, which ends at its first digit"
             )
 
 

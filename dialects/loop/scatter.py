@@ -51,7 +51,8 @@ class ScatterOp(OrderedNest):
     }
     ```
 
-    On memrefs it copies `into` to the memref after `->` and writes there.
+    On memrefs it copies `into` to the memref after `->` and writes there; to the same one it copies
+    nothing.
     """  # noqa: E501 - an op on one line
 
     name = "loop.scatter"

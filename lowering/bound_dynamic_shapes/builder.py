@@ -201,9 +201,15 @@ class BoundBuilder(Builder):
         return found
 
     def filled(self, tensor: Bounded, number: Any, dims: Sequence[int] | None = None) -> SSAValue:
-        """The padded tensor with `number` in the padding, along `dims` or everywhere."""
-        mask = self.mask(tensor, dims)
-        return tensor.value if mask is None else self.where(mask, tensor.value, number)
+        """The padded tensor with `number` in the padding, along `dims` or everywhere.
+
+        Each dimension is filled for itself: loops end at each of the sizes then.
+        """
+        found = tensor.value
+        for dim in tensor.dynamic_dims if dims is None else dims:
+            mask = self.mask(tensor, [dim])
+            found = found if mask is None else self.where(mask, found, number)
+        return found
 
     # Checks
 

@@ -63,32 +63,85 @@ def stack_by_rank(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return joined(raised, 1 if sideways else 0, kind.element_type, b)
 
 
+_MOST_CHOSEN = 4
+"""Of more pieces the padded ones are joined first, so that each element is read but twice."""
+
+
 def joined(tensors: list[Bounded], dim: int, element: Any, b: BoundBuilder) -> Bounded:
-    """Padded tensors joined, then padding in between closed up."""
+    """Padded tensors put side by side, without padding in between."""
     ready = _equal_elsewhere(tensors, dim, b)
-    value = b("cat.default", [b.converted(t.value, element) for t in ready], dim)
+    ready = [Bounded(b.converted(t.value, element), t.sizes) for t in ready]
+    pieces = _pieces(ready, dim, b)
     sizes: list[Number | Count] = list(ready[0].sizes)
-    if all(t.sizes[dim] is None for t in ready):
-        return b.bounded(value, sizes)
-    start, offset = 0, known(0)
-    places: SSAValue | None = None
-    room = sum(t.shape[dim] for t in ready)
+    room = sum(piece.shape[dim] for piece in pieces)
+    offsets = [known(0)]
+    for piece in pieces:
+        offsets.append(total(offsets[-1], b.size(piece, dim), b))
+    size = offsets.pop()
+    sizes[dim] = size if size.constant is not None else Number(size.value, room, 0)
+    if len(pieces) == 1 or not room:
+        value = pieces[0].value if len(pieces) == 1 else _side_by_side(pieces, dim, b)
+    elif len(pieces) <= _MOST_CHOSEN:
+        value = _chosen(pieces, offsets, dim, b)
+    else:
+        value = _closed_up(pieces, offsets, dim, b)
+    return b.bounded(value, sizes)
+
+
+def _pieces(tensors: list[Bounded], dim: int, b: BoundBuilder) -> list[Bounded]:
+    """Neighbours as one tensor, whose padding along the dimension is at its end alone."""
+    groups: list[list[Bounded]] = [[]]
+    for tensor in tensors:
+        if groups[-1] and groups[-1][-1].sizes[dim] is not None:
+            groups.append([])
+        groups[-1].append(tensor)
+    found: list[Bounded] = []
+    for group in groups:
+        value, sizes = _side_by_side(group, dim, b), list(group[0].sizes)
+        front = known(sum(tensor.shape[dim] for tensor in group[:-1]))
+        end = total(front, b.size(group[-1], dim), b)
+        found.append(b.bounded(value, [*sizes[:dim], end, *sizes[dim + 1 :]]))
+    return found
+
+
+def _side_by_side(tensors: list[Bounded], dim: int, b: BoundBuilder) -> SSAValue:
+    if len(tensors) == 1:
+        return tensors[0].value
+    return b("cat.default", [tensor.value for tensor in tensors], dim)
+
+
+def _chosen(pieces: list[Bounded], offsets: list[Number], dim: int, b: BoundBuilder) -> SSAValue:
+    """Each position from the piece that has it; of others the nearest element is read instead."""
+    room, rank = sum(piece.shape[dim] for piece in pieces), pieces[0].rank
     numbers = b.iota(room)
-    for tensor in ready:
-        # Position k of the result is in this tensor from its offset on.
+    found: SSAValue | None = None
+    for piece, offset in zip(pieces, offsets, strict=True):
+        if not piece.shape[dim]:
+            continue
+        start, last = b.as_tensor(offset), b("sub.Scalar", b.as_tensor(b.size(piece, dim)), 1)
+        here = numbers if found is None else b("sub.Tensor", numbers, start)
+        place = b("clamp.default", b("minimum.default", here, last), min=0)
+        read = b("index.Tensor", piece.value, [*([None] * dim), place])
+        is_here = b.along(b("ge.Tensor", numbers, start), dim, rank)
+        found = read if found is None else b.where(is_here, read, found)
+    assert found is not None
+    return found
+
+
+def _closed_up(pieces: list[Bounded], offsets: list[Number], dim: int, b: BoundBuilder) -> SSAValue:
+    """Pieces joined with their padding, which is closed up then."""
+    room = sum(piece.shape[dim] for piece in pieces)
+    numbers = b.iota(room)
+    places, start = numbers, 0
+    for piece, offset in zip(pieces, offsets, strict=True):
+        # Position k of the result is in this piece from its offset on.
         here = b("add.Scalar", b("sub.Tensor", numbers, b.as_tensor(offset)), start)
-        if places is None:
-            places = here
-        else:
-            places = b.where(b("ge.Tensor", numbers, b.as_tensor(offset)), here, places)
-        start += tensor.shape[dim]
-        offset = total(offset, b.size(tensor, dim), b)
-    assert places is not None
-    sizes[dim] = Number(offset.value, room, 0)
-    if not room:
-        return b.bounded(value, sizes)
+        is_here = b("ge.Tensor", numbers, b.as_tensor(offset))
+        places = b.where(is_here, here, places) if start else here
+        start += piece.shape[dim]
     places = b("clamp.default", places, 0, room - 1)
-    return b.bounded(b("index.Tensor", value, [*([None] * dim), places]), sizes)
+    value = _side_by_side(pieces, dim, b)
+    return b("index.Tensor", value, [*([None] * dim), places])
 
 
 def _equal_elsewhere(tensors: list[Bounded], dim: int, b: BoundBuilder) -> list[Bounded]:

@@ -44,15 +44,22 @@ def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
 
 
 def _grouped_rows(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped | None:
-    """Rows in groups by a static matrix; None for other operands."""
+    """Rows in groups by a matrix; None for other operands."""
     given = b.state.grouped.get(one)
-    if given is None or b.state.concerns(other) or given.groups[-1] != 1:
+    if given is None or other in b.state.grouped or given.groups[-1] != 1:
         return None
-    tensor, matrix = given.tensor, b.tensor(other)
-    if matrix.rank != 2 or not tensor.is_known(tensor.rank - 1):
+    matrix = b.tensor(other)
+    if matrix.rank != 2:
         return None
-    made = _rows_apart(tensor, lambda rows: b("matmul.default", rows, matrix.value), b)
-    return Grouped(Bounded(made, tensor.sizes), given.groups)
+    return Grouped(_rows_by_matrix(given.tensor, matrix, b), given.groups)
+
+
+def _rows_by_matrix(tensor: Bounded, matrix: Bounded, b: BoundBuilder) -> Bounded:
+    """The last dimension of a tensor of any rank multiplied by a matrix."""
+    left, right = _contracted(tensor, matrix, 0, b)
+    rows = Bounded(left, tensor.sizes)
+    made = _rows_apart(rows, lambda value: b("matmul.default", value, right), b)
+    return Bounded(made, (*tensor.sizes[:-1], matrix.sizes[1]))
 
 
 def product(one: Bounded, other: Bounded, b: BoundBuilder) -> Bounded:
@@ -120,11 +127,11 @@ def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
         raise b.refuse("sums over batches", "aten.baddbmm.default")
     values = op.args()
     added, one, other = op.operands
-    if values["alpha"] == values["beta"] == 1 and not b.state.concerns(added):
+    is_row = added not in b.state.grouped and b.tensor(added).rank == 1
+    if values["alpha"] == values["beta"] == 1 and is_row:
         rows = _grouped_rows(one, other, b)
-        if rows is not None and b.tensor(added).rank == 1:
-            total = b("add.Tensor", rows.tensor.value, added)
-            return Grouped(Bounded(total, rows.tensor.sizes), rows.groups)
+        if rows is not None:
+            return Grouped(_sum(rows.tensor, b.tensor(added), b), rows.groups)
     move_together(op, b)
     _, one, other = (b.tensor(operand) for operand in op.operands)
     made = product(one, other, b)
@@ -135,7 +142,11 @@ def addmm(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
         return Bounded(value, made.sizes)
     if values["beta"] != 1:
         added = Bounded(b("mul.Scalar", added.value, values["beta"]), added.sizes)
-    pair = aligned([Bounded(value, made.sizes), added], b)
+    return _sum(Bounded(value, made.sizes), added, b)
+
+
+def _sum(one: Bounded, other: Bounded, b: BoundBuilder) -> Bounded:
+    pair = aligned([one, other], b)
     return Bounded(b("add.Tensor", pair[0].value, pair[1].value), common_sizes(pair))
 
 
@@ -148,7 +159,7 @@ def _rows_apart(
     between padding.
     """
     shape = tensor.shape
-    if tensor.dynamic_dims != [0, 1] or tensor.rank != 3 or shape[0] <= shape[1]:
+    if tensor.dynamic_dims[:2] != [0, 1] or tensor.rank != 3 or shape[0] <= shape[1]:
         return multiply(tensor.value)
     turned = multiply(b("permute.default", tensor.value, [1, 0, 2]))
     return b("permute.default", turned, [1, 0, 2])
@@ -157,13 +168,24 @@ def _rows_apart(
 @takes_groups
 @bounds("linear")
 def linear(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
-    """Rows by a static matrix."""
+    """Rows by the transpose of a matrix."""
     given = b.grouped(op.arg("input"))
-    tensor = given.tensor
-    weight = b.static(op.arg("weight"), "the weight")
-    bias = op.arg("bias")
-    if tensor.sizes[-1] is not None:
-        tensor = b.static_size(tensor, tensor.rank - 1, Bounded(weight, (None, None)).shape[1])
-    value = _rows_apart(tensor, lambda rows: b("linear.default", rows, weight, bias), b)
-    made = Bounded(value, tensor.sizes if len(Bounded(value, ()).shape) == tensor.rank else ())
+    tensor, matrix, added = given.tensor, b.tensor(op.arg("weight")), op.arg("bias")
+    bias = None if added is None else b.tensor(added)
+    if matrix.is_static and (bias is None or bias.is_static):
+        made = _linear(tensor, matrix, bias, b)
+    else:
+        turned = list(range(matrix.rank))[::-1]
+        weight = Bounded(b("permute.default", matrix.value, turned), matrix.sizes[::-1])
+        made = _rows_by_matrix(tensor, weight, b)
+        if bias is not None:
+            made = _sum(made, bias, b)
     return made if len(given.groups) == tensor.rank else Grouped(made, given.groups)
+
+
+def _linear(tensor: Bounded, matrix: Bounded, bias: Bounded | None, b: BoundBuilder) -> Bounded:
+    if tensor.sizes[-1] is not None:
+        tensor = b.static_size(tensor, tensor.rank - 1, matrix.shape[1])
+    weight, added = matrix.value, None if bias is None else bias.value
+    value = _rows_apart(tensor, lambda rows: b("linear.default", rows, weight, added), b)
+    return Bounded(value, tensor.sizes if len(Bounded(value, ()).shape) == tensor.rank else ())

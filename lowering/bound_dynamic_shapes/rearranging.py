@@ -95,6 +95,8 @@ def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
     (held, counts), (given, others) = factors(*own), factors(*rest)
     if counts == others and given and held % given == 0:
         return known(held // given)
+    if (left_over := _left_over(own, rest)) is not None:
+        return b.product(*left_over)
     left = list(rest)
     unmatched: list[Number] = []
     for size in own:
@@ -104,6 +106,16 @@ def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
         else:
             del left[match]
     return _quotient(b.product(*unmatched), left, b)
+
+
+def _left_over(own: list[Number], rest: list[Number]) -> list[Number] | None:
+    """Those of a tensor's sizes that are left when others, alone or multiplied, are taken away."""
+    for first in range(len(own)):
+        for last in range(first, len(own)):
+            taken = own[first : last + 1]
+            if same_product(taken, rest):
+                return own[:first] + own[last + 1 :]
+    return None
 
 
 def _quotient(total: Number, parts: list[Number], b: BoundBuilder) -> Number:

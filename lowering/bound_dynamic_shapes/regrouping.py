@@ -17,7 +17,7 @@ def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Boun
     """The tensor with these bounded sizes, whose product is the number of its elements.
 
     Row-major order counts elements only, so that those behind padding move. Trailing dimensions
-    that stay and have no padding are read as they are.
+    that stay are read as they are, with their padding.
     """
     own = [b.size(tensor, dim) for dim in range(tensor.rank)]
     kept = _kept_behind(own, sizes)
@@ -31,10 +31,15 @@ def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Boun
 
 
 def _kept_behind(own: Sequence[Number], sizes: Sequence[Number]) -> int:
-    """How many trailing dimensions are known and equal."""
+    """How many trailing dimensions are equal: the same constant, or the same count."""
     pairs = zip(reversed(own), reversed(sizes), strict=False)
-    same = takewhile(lambda p: p[0].constant is not None and p[0].constant == p[1].constant, pairs)
-    return len(list(same))
+    return len(list(takewhile(lambda pair: _same(*pair), pairs)))
+
+
+def _same(one: Number, other: Number) -> bool:
+    if one.constant is not None or other.constant is not None:
+        return one.constant == other.constant
+    return one.value is other.value
 
 
 def _ordinal(sizes: Sequence[Number], extents: Sequence[int], b: BoundBuilder) -> SSAValue:

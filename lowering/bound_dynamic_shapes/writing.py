@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -169,14 +171,18 @@ def masked_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
     sizes = common_sizes([tensor, mask])
     shape = b.broadcast(tensor.shape, mask.shape)
     wide = Bounded(b.expand(tensor.value, shape), sizes)
-    chosen = flattened(truth(Bounded(b.expand(mask.value, shape), sizes), b), b)
-    found = compaction(chosen, b)
-    if not found.bound:
+    bound = prod(shape)
+    if not bound:
         return wide
-    enough = b("le.Tensor", b.as_tensor(found.count), b.as_tensor(b.elements(source)))
+    truths = truth(Bounded(b.expand(mask.value, shape), sizes), b)
+    count = b("sum.default", truths, dtype=i64)  # no end of a running sum: that is a long way
+    enough = b("le.Tensor", count, b.as_tensor(b.elements(source)))
     b.require(enough, f"{b.place}the source has fewer elements than the mask")
-    flat = b.resized(flattened(source.value, b), 0, found.bound)
-    value = b.where(chosen, b("index.Tensor", flat, [found.places]), flattened(wide.value, b))
+    chosen = flattened(truths, b)
+    running = b("cumsum.default", chosen, 0, dtype=i64)
+    places = b.where(chosen, b("sub.Scalar", running, 1), 0)
+    flat = b.resized(flattened(source.value, b), 0, bound)
+    value = b.where(chosen, b("index.Tensor", flat, [places]), flattened(wide.value, b))
     return Bounded(b.reshape(value, shape), sizes)
 
 

@@ -56,7 +56,7 @@ from lamina.passes.fusion.element_limits import (
 from lamina.passes.fusion.kernel_ends import KernelCall, live_sums, note_bounds, note_ends, reaches
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
-from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts
+from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
 from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
 
@@ -69,6 +69,7 @@ class LimitRowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         expose_counts(op)
+        numbers_first(op)
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
         calls: dict[str, list[KernelCall]] = {name: [] for name in kernels}
         for function in op.body.block.ops:

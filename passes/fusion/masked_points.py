@@ -58,6 +58,8 @@ class MaskedPoints:
         match value.owner:
             case arith.AndIOp() as both:
                 return self.truth(both.lhs) | self.truth(both.rhs)
+            case arith.SelectOp() as chosen if _is_false(chosen.rhs):
+                return self.truth(chosen.cond) | self.truth(chosen.lhs)
             case arith.CmpiOp() as compared if compared.predicate.value.data in (SLT, ULT):
                 return self._below(compared)
             case arith.CmpiOp() as compared if compared.predicate.value.data == NE:
@@ -94,3 +96,8 @@ class MaskedPoints:
             return ALL_POINTS
         count = self._counts[self.nest.inputs[number]]
         return frozenset([PointLimit(form, high + 1, 1, high + 1, Reach(count))])
+
+
+def _is_false(value: SSAValue) -> bool:
+    owner = value.owner
+    return isinstance(owner, arith.ConstantOp) and owner.value == FALSE

@@ -100,9 +100,10 @@ class PaddingValues:
         condition = self.outside(op.cond, limit)
         if condition is None and limit in self.truth(op.cond):
             condition = 0
-        if condition is None:
-            return None
-        return self.outside(op.lhs if condition else op.rhs, limit)
+        if condition is not None:
+            return self.outside(op.lhs if condition else op.rhs, limit)
+        left, right = (self.outside(value, limit) for value in (op.lhs, op.rhs))
+        return left if left is not None and _same(left, right) else None
 
     def _folded(
         self, operands: Sequence[SSAValue], limit: PointLimit, fold: Callable[[int, int], int]
@@ -114,6 +115,10 @@ class PaddingValues:
             return None
         made = int(fold(left, right))
         return made if max(abs(made), abs(left), abs(right)) < _MOST else None
+
+
+def _same(one: Number, other: Number | None) -> bool:
+    return one == other or (one != one and other is not None and other != other)  # both are NaN
 
 
 def read_paddings(

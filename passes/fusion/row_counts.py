@@ -18,7 +18,7 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     i64,
 )
-from xdsl.ir import Block, BlockArgument, OpResult, Region, SSAValue, SSAValues
+from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
@@ -113,6 +113,30 @@ class CountFacts:
                 self.masks[result] = limits
             elif paddings := paddings_of(demand, number, self.paddings):
                 self.paddings[result] = paddings
+
+
+def numbers_first(module: ModuleOp) -> None:
+    """Have the sizes that follow from others alone computed in front of everything else.
+
+    Rows may end at them then: a size of a result is often computed behind what makes the result.
+    """
+    names = {kernel.sym_name.data for kernel in kernel_functions(module)}
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp) or not function.body.blocks:
+            continue
+        if function.sym_name.data in names:
+            continue
+        block, first = function.body.block, set[Operation]()
+        for op in list(block.ops):
+            if not isinstance(op, func.CallOp) or op.callee.string_value() not in names:
+                continue
+            known = (isinstance(v, BlockArgument) or v.owner in first for v in op.arguments)
+            if op.arguments and all(known) and all(map(is_count, (*op.arguments, *op.results))):
+                place = next((other for other in block.ops if other not in first), op)
+                first.add(op)
+                if place is not op:
+                    op.detach()
+                    block.insert_op_before(op, place)
 
 
 def expose_counts(module: ModuleOp) -> None:

@@ -177,10 +177,12 @@ def _is_kept(op: Unstructured, point: PointLimit, facts: CountFacts) -> bool:
     """Whether nothing behind a limit is needed for what is in front of it."""
     dims, along = {dim for dim, _ in point.form.terms}, op.walked_dim
     if along is not None and along in dims:
-        whole = (Linear.dim(along), 1, op.row_extents[along])
-        if (point.form, point.stride, point.extent) != whole:
-            return False
-        return isinstance(op, ScanOp) or (isinstance(op, SortOp) and _goes_last(op, point, facts))
+        extent = op.row_extents[along]
+        if point.form != Linear.dim(along) or point.stride * point.extent != extent:
+            return False  # it is no prefix of them
+        if isinstance(op, ScanOp):
+            return True
+        return isinstance(op, SortOp) and point.stride == 1 and _goes_last(op, point, facts)
     return all(dim < len(op.row_extents) for dim in dims)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block
@@ -89,6 +90,13 @@ class LiveDomain:
         """Where a dimension of one digit ends."""
         (end,) = self.digits[dim]
         return end.end
+
+    def prefix(self, emit: Emitter, dim: int) -> Index:
+        """How many positions of a dimension come in front of all others: those that its first
+        digit takes, where all behind it are whole."""
+        first, *rest = self.digits[dim]
+        assert all(isinstance(end.end, int) for end in rest)
+        return emit.times(first.end, prod(end.extent for end in rest))
 
     def over_points(
         self,

@@ -58,7 +58,7 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: Unstructured
             return handed_on
 
         starts = [inner.constant(s) for s in op.starts] * width
-        inner.loop(0, domain.end(along), 1, starts, step)
+        inner.loop(0, domain.prefix(inner, along), 1, starts, step)
 
     blocks = Blocks.of(emit, domain, others, together)
     blocks.tasks(emit, scan, parallel=tasks.parallel)

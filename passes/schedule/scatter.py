@@ -59,7 +59,9 @@ def schedule_scatter(
 
 
 def _copy(emit: Emitter, op: ScatterOp, memory: Memory, out: SSAValue) -> None:
-    """The elements of what it scatters into, but those that nothing reads."""
+    """The elements of what it scatters into, but those that nothing reads, or that are there."""
+    if op.into is op.outs[0]:
+        return
     source, shape, copied = memory.flat[op.into], shape_of(op.into), copied_of(op)
     if copied is None:
         copy_elements(emit, source, out, elements(op.into))

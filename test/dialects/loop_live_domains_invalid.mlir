@@ -92,7 +92,7 @@ func.func private @along(%x: tensor<8x6xf32>, %n: tensor<i64>) -> tensor<8x6xf32
   }
   func.return %r : tensor<8x6xf32>
 }
-// CHECK: loop.scan: lamina.nest: live = [8, 2, arg1 of 3]: the op runs along d1, which is one digit
+// CHECK: loop.scan: lamina.nest: live = [8, 2, arg1 of 3]: the op runs along d1, which ends at its first digit
 
 // -----
 

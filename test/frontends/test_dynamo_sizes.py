@@ -365,6 +365,22 @@ def test_features_are_one_number_until_another_comes() -> None:
     assert lamina.compile_count() == before + 2
 
 
+def test_features_of_one_batch() -> None:
+    """Dynamo has no symbol for one batch: its features are numbers as those of more batches."""
+    before = lamina.compile_count()
+    given = [(torch.randn(1, *shape),) for shape in ((7, 16), (30, 16), (5, 12), (9, 33))]
+    check(lambda x: x.softmax(-1), given, graphs=1)
+    assert lamina.compile_count() == before + 2
+
+
+def test_one_size_that_varies_is_no_number_of_features() -> None:
+    """Of one row of one batch the last dimension may be a length."""
+    before = lamina.compile_count()
+    given = [(torch.randn(1, 1, length),) for length in (20, 33, 50, 64)]
+    check(lambda x: x.softmax(-1), given, graphs=1)
+    assert lamina.compile_count() == before + 1
+
+
 def test_lengths_are_no_features() -> None:
     """Of tokens and masks the last dimension varies: one version takes all lengths."""
     before = lamina.compile_count()

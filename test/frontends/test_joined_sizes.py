@@ -76,3 +76,26 @@ def test_joined_dimensions(function: Callable[..., Any]) -> None:
             x = torch.randn(*shape, 8)
             torch.testing.assert_close(compiled(x), model(x), rtol=1e-5, atol=1e-5)
     assert len(compiled.sizes) == 1
+
+
+@pytest.mark.parametrize("function", [_split, _added, _multiplied, _joined])
+def test_matrices_of_open_size(function: Callable[..., Any]) -> None:
+    torch.manual_seed(0)
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend="lamina", dynamic=True)
+    before = lamina.compile_count()
+    with torch.no_grad():
+        for batch, length, features, columns in (
+            (2, 3, 8, 6),
+            (4, 9, 5, 12),
+            (7, 2, 16, 3),
+            (3, 5, 9, 7),
+            (2, 7, 3, 20),
+        ):
+            inputs = (
+                torch.randn(batch, length, features),
+                torch.randn(columns, features),
+                torch.randn(columns),
+            )
+            torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=1e-5, atol=1e-5)
+    assert lamina.compile_count() - before <= 3  # of five sizes

@@ -29,3 +29,19 @@ func.func private @odd(%x: memref<67x64xf32>, %y: memref<67x64xf32>) attributes 
 }
 // CHECK-LABEL: @odd
 // CHECK:         scf.for {{.*}} -> (f32)
+
+// -----
+
+// One along rows of six that are in front ends behind the last of these.
+func.func private @prefix(%x: memref<48xf32>, %n: memref<i64>, %y: memref<48xf32>) attributes {lamina.kernel} {
+  loop.scan (d0) in [48] along 0 reads(%x[d0] : memref<48xf32>) carries(0.0 : f32) outs(%y : memref<48xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 8, 6]>} {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return
+}
+// CHECK-LABEL: @prefix
+// CHECK-DAG:     [[SIX:%\S+]] = arith.constant 6 : index
+// CHECK:         [[END:%\S+]] = arith.muli {{%\S+}}, [[SIX]] : index
+// CHECK:         scf.for {{%\S+}} = {{%\S+}} to [[END]]

@@ -1,0 +1,106 @@
+// RUN: lamina-opt %s --split-input-file --verify-diagnostics -p bound-dynamic-shapes | filecheck %s
+
+// Rows of a product stay where batch and length have them, by a matrix of open size too: what is
+// summed over becomes zero in both, and nothing is moved.
+
+// CHECK-LABEL: @main
+// CHECK-NOT:     aten.index
+// CHECK:         [[X:%\S+]] = aten.where.self({{%\S+}}, %x, {{%\S+}})
+// CHECK:         [[W:%\S+]] = aten.where.self({{%\S+}}, %w, {{%\S+}})
+// CHECK:         [[TURNED:%\S+]] = aten.permute.default([[X]], dims = [1, 0, 2])
+// CHECK:         aten.matmul.default([[TURNED]], [[W]]) : (tensor<16x64x32xf32>, tensor<32x48xf32>) -> tensor<16x64x48xf32>
+// CHECK-NOT:     aten.index
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 64]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]},
+                %w: tensor<?x?xf32> {lamina.dims = [#lamina.size<c>, #lamina.size<k in [1, 48]>]})
+    -> (tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<l>, #lamina.size<k>]}) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?xf32>) -> i64
+  %l = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?xf32>) -> i64
+  %k = aten.sym_size.int(%w, dim = 1) : (tensor<?x?xf32>) -> i64
+  %n = arith.muli %b, %l : i64
+  %0 = aten.view.default(%x, size = [%n, %c]) : (tensor<?x?x?xf32>, i64, i64) -> tensor<?x?xf32>
+  %1 = aten.mm.default(%0, %w) : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  %2 = aten.view.default(%1, size = [%b, %l, %k]) : (tensor<?x?xf32>, i64, i64, i64) -> tensor<?x?x?xf32>
+  func.return %2 : tensor<?x?x?xf32>
+}
+
+// -----
+
+// So it is with a linear layer whose weight and bias have open sizes.
+
+// CHECK-LABEL: @main
+// CHECK-NOT:     aten.linear
+// CHECK:         [[T:%\S+]] = aten.permute.default(%w, dims = [1, 0])
+// CHECK:         [[X:%\S+]] = aten.where.self({{%\S+}}, %x, {{%\S+}})
+// CHECK:         [[W:%\S+]] = aten.where.self({{%\S+}}, [[T]], {{%\S+}})
+// CHECK:         [[MADE:%\S+]] = aten.matmul.default([[X]], [[W]])
+// CHECK:         aten.add.Tensor([[MADE]], {{%\S+}}) : (tensor<4x16x48xf32>, tensor<1x1x48xf32>) -> tensor<4x16x48xf32>
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]},
+                %w: tensor<?x?xf32> {lamina.dims = [#lamina.size<k in [1, 48]>, #lamina.size<c>]},
+                %v: tensor<?xf32> {lamina.dims = [#lamina.size<k>]})
+    -> (tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<l>, #lamina.size<k>]}) {
+  %0 = aten.linear.default(%x, %w, %v) : (tensor<?x?x?xf32>, tensor<?x?xf32>, tensor<?xf32>) -> tensor<?x?x?xf32>
+  func.return %0 : tensor<?x?x?xf32>
+}
+
+// -----
+
+// An op that knows nothing of groups has its rows moved together, whole with their padding.
+
+// CHECK-LABEL: @main
+// CHECK:         [[ROWS:%\S+]] = aten.reshape.default(%x, shape = [64, 32])
+// CHECK:         [[TOGETHER:%\S+]] = aten.index_select.default([[ROWS]], dim = 0, index = {{%\S+}}) : (tensor<64x32xf32>, tensor<64xi64>) -> tensor<64x32xf32>
+// CHECK:         aten.cumsum.default([[TOGETHER]], dim = 0)
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]})
+    -> (tensor<?x?xf32>) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?xf32>) -> i64
+  %l = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?xf32>) -> i64
+  %n = arith.muli %b, %l : i64
+  %0 = aten.view.default(%x, size = [%n, %c]) : (tensor<?x?x?xf32>, i64, i64) -> tensor<?x?xf32>
+  %1 = aten.cumsum.default(%0, dim = 0) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %1 : tensor<?x?xf32>
+}
+
+// -----
+
+// A last dimension that is split with the others has its elements moved one by one.
+
+// CHECK-LABEL: @main
+// CHECK:         aten.index_select.default({{%\S+}}, dim = 0, index = {{%\S+}}) : (tensor<2048xf32>, tensor<2048xi64>) -> tensor<2048xf32>
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]})
+    -> (tensor<?xf32>) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?xf32>) -> i64
+  %l = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?xf32>) -> i64
+  %m = arith.muli %b, %l : i64
+  %n = arith.muli %m, %c : i64
+  %0 = aten.view.default(%x, size = [%n]) : (tensor<?x?x?xf32>, i64) -> tensor<?xf32>
+  %1 = aten.cumsum.default(%0, dim = 0) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %1 : tensor<?xf32>
+}
+
+// -----
+
+// What is added to rows in groups may have an open size; -1 is what two sizes leave of a product.
+
+// CHECK-LABEL: @main
+// CHECK-NOT:     aten.index
+// CHECK:         aten.add.Tensor({{%\S+}}, {{%\S+}}) : (tensor<4x16x48xf32>, tensor<1x1x48xf32>) -> tensor<4x16x48xf32>
+// CHECK:         [[SUMS:%\S+]] = aten.cumsum.default({{%\S+}}, dim = 0) : (tensor<64x48xf32>) -> tensor<64x48xf32>
+// CHECK-NOT:     aten.div
+// CHECK:         aten.index_select.default([[SUMS]], dim = 0, index = {{%\S+}}) : (tensor<64x48xf32>, tensor<64xi64>) -> tensor<64x48xf32>
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]},
+                %w: tensor<?x?xf32> {lamina.dims = [#lamina.size<c>, #lamina.size<k in [1, 48]>]},
+                %v: tensor<?xf32> {lamina.dims = [#lamina.size<k>]})
+    -> (tensor<?x?x?xf32>, tensor<?x?x?xf32>) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?xf32>) -> i64
+  %l = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?xf32>) -> i64
+  %0 = aten.view.default(%x, size = [-1, %c]) : (tensor<?x?x?xf32>, i64) -> tensor<?x?xf32>
+  %1 = aten.addmm.default(%v, %0, %w) : (tensor<?xf32>, tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  %2 = aten.view.default(%1, size = [%b, %l, -1]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x?xf32>
+  %3 = aten.cumsum.default(%1, dim = 0) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %4 = aten.view.default(%3, size = [%b, %l, -1]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x?xf32>
+  func.return %2, %4 : tensor<?x?x?xf32>, tensor<?x?x?xf32>
+}

@@ -1,0 +1,62 @@
+// RUN: lamina-opt %s -p limit-rows --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p limit-rows,limit-rows --split-input-file | filecheck %s
+
+// A size that follows from others alone is computed in front of what ends at it.
+// CHECK-LABEL: @main
+// CHECK-NEXT:    [[N:%\S+]] = func.call @twice(%n) : (tensor<i64>) -> tensor<i64>
+// CHECK-NEXT:    [[X:%\S+]] = func.call @kernel(%x, [[N]])
+// CHECK-NEXT:    func.return [[X]], [[N]]
+func.func @main(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @kernel(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %1 = func.call @twice(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %1 : tensor<64x4xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @kernel(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 4]>
+func.func private @kernel(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 4] reads(%x[d0, d1] : tensor<64x4xf32>) writes([d0, d1] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+func.func private @twice(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %b = arith.addi %a, %a : i64
+    loop.yield %b : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// One that depends on data stays behind them, and rows do not end at it.
+// CHECK-LABEL: @main
+// CHECK-NEXT:    [[X:%\S+]] = func.call @kernel(%x)
+// CHECK-NEXT:    [[N:%\S+]] = func.call @count([[X]])
+// CHECK-NEXT:    func.return [[X]], [[N]]
+func.func @main(%x: tensor<64xi64>) -> (tensor<64xi64> {lamina.sizes = [0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @kernel(%x) : (tensor<64xi64>) -> tensor<64xi64>
+  %1 = func.call @count(%0) : (tensor<64xi64>) -> tensor<i64>
+  func.return %0, %1 : tensor<64xi64>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @kernel(
+// CHECK-NOT:     live
+// CHECK-LABEL: func.func private @count(
+func.func private @kernel(%x: tensor<64xi64>) -> tensor<64xi64> attributes {lamina.kernel} {
+  %0 = loop.generic (d0) in [64] reads(%x[d0] : tensor<64xi64>) writes([d0] store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %b = arith.muli %a, %a : i64
+    loop.yield %b : i64
+  }
+  func.return %0 : tensor<64xi64>
+}
+func.func private @count(%x: tensor<64xi64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic (d0) in [64] reads(%x[d0] : tensor<64xi64>) writes([] max : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
