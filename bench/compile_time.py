@@ -4,12 +4,20 @@
 microseconds an op for each step, the best of some runs; linear compile time means flat rows. The
 last row leaves out what a program of one op takes. `--functions`: half of the ops are functions
 like exp and sin. `--encoder LAYERS` profiles a transformer encoder as torch.export gives it
-instead. Nothing comes from the disk cache.
+instead. `--models NAME ...` takes networks of `bench.models` from the exported program to the first
+result, each run in a new process: seconds of CPU time, of the thread that lowers and of all, the
+least of `--rounds`, and how many functions the compiler calls, which no other load changes. Nothing
+comes from the disk cache.
 """
 
 from __future__ import annotations
 
 import argparse
+import cProfile
+import json
+import pstats
+import subprocess
+import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -140,13 +148,59 @@ def report_encoder(layers: int) -> None:
     print(f"{'total':28}{times.total * 1e3:10.1f} ms")
 
 
+def report_models(names: Sequence[str], rounds: int) -> None:
+    """Prints a row for each network: CPU time of runs in new processes, and calls of one."""
+    print(f"{'s of CPU time':20}{'lowers':>8}{'all':>8}{'first call':>12}{'calls':>10}")
+    for name in names:
+        runs = [_in_process(name, "time") for _ in range(rounds)]
+        lowers, every, first = (min(run[k] for run in runs) for k in ("lowers", "all", "first"))
+        calls = _in_process(name, "calls")["calls"] / 1e6
+        print(f"{name:20}{lowers:8.2f}{every:8.2f}{first:12.3f}{calls:8.1f} M", flush=True)
+
+
+def _in_process(name: str, what: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.compile_time", "--process", name, what]
+    return json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
+
+
+def _compile_model(name: str, what: str) -> dict[str, float]:
+    """What one process says of a network: seconds, or the number of calls, of its compilation."""
+    import torch
+
+    import lamina
+    from bench.model_table import MODELS, build
+
+    network, inputs = build(MODELS[name])
+    with torch.no_grad():
+        program = torch.export.export(network, inputs)
+        profiler = cProfile.Profile()
+        if what == "calls":
+            profiler.enable()
+        begin, begin_all = time.thread_time(), time.process_time()
+        compiled = lamina.compile(program, cache=False)
+        made = time.thread_time()
+        if what == "calls":
+            profiler.disable()
+            return {"calls": pstats.Stats(profiler).total_calls}  # pyright: ignore
+        compiled(*inputs)
+    end, end_all = time.thread_time(), time.process_time()
+    return {"lowers": end - begin, "all": end_all - begin_all, "first": end - made}
+
+
 def main() -> None:
     """Reads the options and prints the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--encoder", type=int, metavar="LAYERS")
     parser.add_argument("--functions", action="store_true")
+    parser.add_argument("--models", nargs="+", metavar="NAME")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--process", nargs=2, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.encoder:
+    if options.process:
+        print(json.dumps(_compile_model(*options.process)))
+    elif options.models:
+        report_models(options.models, options.rounds)
+    elif options.encoder:
         report_encoder(options.encoder)
     else:
         report_chains(_FUNCTIONS if options.functions else _ARITHMETIC)
