@@ -9,9 +9,6 @@ from xdsl.dialects import get_all_dialects
 from xdsl.ir import Dialect, Operation
 
 from lamina.dialects.extension_tables import extended_names
-from lamina.dialects.xdsl_accessors import replace_accessors
-
-replace_accessors()
 
 DIALECTS: dict[str, str] = {
     "aten": "lamina.dialects.aten:Aten",
