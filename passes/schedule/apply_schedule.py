@@ -18,6 +18,7 @@ from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr, Unstructu
 from lamina.dialects.op_list import list_ops
 from lamina.passes.fusion.outline_kernels import verify_kernel_function
 from lamina.passes.kernel_passes import KernelPass
+from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.kernel_body import KernelBody
 from lamina.passes.schedule.nest_steps import has_step
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
@@ -90,3 +91,4 @@ def _apply_rest(function: func.FuncOp, parts: list[Scheduled]) -> None:
         else:
             body.keep(op)
     body.finish(done)
+    drop_extents(function)

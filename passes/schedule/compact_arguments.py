@@ -12,7 +12,7 @@ so by `lamina.compact`; others keep the layout of their types.
 
 Element (i, j) is at `i * %size_b + j`. Kernels say the same of their own arguments; `apply-
 schedule` computes addresses so. Of a kernel, all nests that touch such an argument run in tasks of
-rows, and vectors run along what is contiguous; else the argument stays as it is.
+rows, or are scatters, and vectors run along what is contiguous; else the argument stays as it is.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, ScatterOp
+from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.schedules import NestSchedule, RowTasks, RowTasksAttr
 from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
@@ -34,6 +35,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import open_axes
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.scatter_rows import kept_digits
 from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of
 
 _CLAUSES = frozenset(
@@ -163,6 +165,10 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
     _note(kernel, extents)
     parts = parts_of(kernel)
     allowed: dict[SSAValue, bool] = {arguments[place]: True for place in extents}
+    scatters = [part.op for part in parts if isinstance(part.op, ScatterOp)]
+    for op in scatters:
+        for value in _out_of_reach(op, {arguments[n]: e for n, e in extents.items()}):
+            allowed[value] = False
     for part, tasks, rows in zip(parts, schedules_of(kernel, parts), joined, strict=True):
         if part.kind is not RowTasksAttr:
             continue
@@ -175,13 +181,29 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
         users = [use.operation for use in value.uses]
         in_rows = {s.op for p in parts if p.kind is RowTasksAttr for s in p.stages}
         for user in users:
-            direct = isinstance(user, GenericOp) and value not in user.sources
-            allowed[value] &= direct and user in in_rows
+            direct = isinstance(user, GenericOp | ScatterOp) and value not in user.sources
+            allowed[value] &= direct and (user in in_rows or user in scatters)
     if before is None:
         kernel.properties.pop("arg_attrs", None)
     else:
         kernel.properties["arg_attrs"] = before
     return frozenset(place for place in extents if not allowed[arguments[place]])
+
+
+def _out_of_reach(op: ScatterOp, extents: Mapping[SSAValue, Extents]) -> Iterator[SSAValue]:
+    """Arguments that a scatter cannot touch by strides of the call: it copies what counts at once,
+    where both lie alike and end where what it keeps does, and reads along its last dimension."""
+    kept = [-1 if d is None or d.count is None else d.count for d in kept_digits(op)]
+    ends = {extents.get(value) for value in (op.into, *op.outs)}
+    if ends != {tuple(kept)}:
+        yield from (value for value in (op.into, *op.outs) if value in extents)
+    for value, index_map in zip(op.inputs, op.read_maps, strict=True):
+        if value not in extents:
+            continue
+        forms, last = forms_of(index_map, op.extents), len(op.extents) - 1
+        axes = open_axes(extents[value])
+        if forms is None or any(forms[axis].coefficient(last) for axis in axes):
+            yield value
 
 
 def _joined(stages: Sequence[Stage]) -> int:

@@ -68,7 +68,7 @@ def _copy(emit: Emitter, op: ScatterOp, memory: Memory, out: SSAValue) -> None:
         return
     dims = range(len(shape))
     domain = LiveDomain.within(emit, shape, dims, copied, memory)
-    if domain.is_prefix:
+    if domain.is_prefix or op.into in memory.strides:  # what counts lies together then
         copy_elements(emit, source, out, domain.count(emit, dims))
         return
     offset = Linear.of(dict(enumerate(row_major_strides(shape))))

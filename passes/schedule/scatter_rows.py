@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
-from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.access import Forms, flatten, forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit
@@ -260,7 +260,7 @@ class ScatterRows:
             forms = forms_of(index_map, op.extents)
             assert forms is not None, f"{op.name}: a read without a linear index"
             form = flatten(forms, shape_of(value))
-            place = emit.linear(form, dict(enumerate(position)))
+            place = self._place(emit, value, forms, dict(enumerate(position)))
             assert isinstance(value.type, MemRefType)
             wide = bool(along) and self.lanes > 1
             stride, lanes = (form.coefficients[last], self.lanes) if wide else (0, 1)
@@ -275,15 +275,28 @@ class ScatterRows:
                 step = int(bool(along) and self.lanes > 1)
                 body.indices[inner.result] = Affine(position[dim], step, 0, op.extents[dim] - 1)
 
+    def _place(
+        self, emit: Emitter, value: SSAValue, forms: Forms, position: Mapping[int, Index]
+    ) -> Index:
+        """Element offset of what is read at a position."""
+        strides = self.memory.strides.get(value)
+        if strides is None:
+            return emit.linear(flatten(forms, shape_of(value)), position)
+        at: Index = 0
+        for form, stride in zip(forms, strides, strict=True):
+            at = emit.plus(at, emit.times(emit.linear(form, position), stride))
+        return at
+
     def _address(
         self, emit: Emitter, body: Body, given: Sequence[SSAValue]
     ) -> tuple[Index, SSAValue | None]:
         """Element offset by the places of the first dimensions, and whether it is inside unless
         that is certain."""
         shape = shape_of(self.op.into)
+        strides = self.memory.strides.get(self.op.outs[0], row_major_strides(shape))
         at: Index = 0
         inside: SSAValue | None = None
-        axes = zip(given, shape, row_major_strides(shape), self.kept, strict=False)
+        axes = zip(given, shape, strides, self.kept, strict=False)
         for place, extent, stride, kept in axes:
             known = body.indices.get(place)
             if known is not None and known.within(extent):

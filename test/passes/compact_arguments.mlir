@@ -56,6 +56,31 @@ func.func private @reduced(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i
 
 // -----
 
+// A scatter into a copy: what counts is copied at once, and rows that are added to begin where they do in the call.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}, %a:
+// CHECK-SAME:    %u: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}, %i:
+// CHECK-SAME:    %y: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}
+// APPLIED-LABEL: func.func private @added
+// APPLIED-SAME:    (%x: memref<64x256x8xf32>, %u: memref<64x256x8xf32>, %i: memref<256xi64>, %a: memref<i64>, %b: memref<i64>, %y: memref<64x256x8xf32>)
+func.func @main(%x: memref<64x256x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %u: memref<64x256x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %i: memref<256xi64>, %y: memref<64x256x8xf32> {lamina.kind = "output", lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}) attributes {lamina.entry, lamina.compact} {
+  func.call @added(%x, %u, %i, %a, %b, %y) : (memref<64x256x8xf32>, memref<64x256x8xf32>, memref<256xi64>, memref<i64>, memref<i64>, memref<64x256x8xf32>) -> ()
+  func.return
+}
+func.func private @added(%x: memref<64x256x8xf32>, %u: memref<64x256x8xf32>, %i: memref<256xi64>, %a: memref<i64>, %b: memref<i64>, %y: memref<64x256x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<lanes = 8>]} {
+  loop.scatter (i, j, k) in [64, 256, 8] reads(%i[j] : memref<256xi64>, %u[i, j, k] : memref<64x256x8xf32>) into(%x : memref<64x256x8xf32> -> %y : memref<64x256x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg3 of 64, arg4 of 256, 8], copied = [arg3 of 64, arg4 of 256, 8]>} {
+  ^bb0(%at: i64, %v: f32, %old: f32):
+    %row = loop.index 0 : index
+    %place = arith.index_cast %at : i64 to index
+    %column = loop.index 2 : index
+    %new = arith.addf %old, %v : f32
+    loop.yield %row, %place, %column, %new : index, index, index, f32
+  }
+  func.return
+}
+
+// -----
+
 // Vectors along rows would need a stride between their lanes; what is looked up in is reached by the type's strides; and
 // an argument whose indices end elsewhere than it does is as its type says. So are results that one kernel of two needs so.
 // CHECK-LABEL: @main
