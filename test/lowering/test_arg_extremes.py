@@ -10,6 +10,8 @@ import lamina
 from lamina.lowering.prims_to_loop.monoids import extreme_monoid
 from lamina.runtime.interpreters.monoid_laws import verify_laws
 
+pytestmark = pytest.mark.one_in(2)
+
 torch = pytest.importorskip("torch")
 RANDOM = np.random.default_rng(4)
 KINDS = {

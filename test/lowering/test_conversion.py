@@ -15,6 +15,8 @@ from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.core_aten_to_prims import ConvertCoreAtenToPrimsPass
 from lamina.lowering.core_aten_to_prims.table import LOWERINGS, limitations
 
+pytestmark = pytest.mark.one_in(2)
+
 
 def _module(*lines: str) -> ModuleOp:
     body = "\n".join(lines)

@@ -20,7 +20,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(5)
 
 TARGET = "sapphirerapids"
 MULTIPLIERS = {TARGET: "loop.tile_dot", "znver4": "loop.dot_pairs"}

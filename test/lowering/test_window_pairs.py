@@ -20,7 +20,7 @@ from lamina.frontends.exported_program import import_exported_program
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(4)
 
 MULTIPLIERS = {"sapphirerapids": "loop.tile_dot", "znver4": "loop.dot_pairs"}
 """By what targets multiply bf16."""

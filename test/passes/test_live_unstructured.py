@@ -21,6 +21,8 @@ from lamina.runtime.entry import OUTPUT_KINDS
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 
+pytestmark = pytest.mark.one_in(2)
+
 BOUND = 64
 COUNTS = (1, 3, 17, 32, 63, BOUND)
 

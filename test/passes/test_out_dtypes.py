@@ -10,6 +10,8 @@ import lamina
 from lamina.dialects.errors import UnsupportedError
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 NAMES = {
     torch.float16: "f16",
     torch.float32: "f32",

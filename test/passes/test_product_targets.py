@@ -8,6 +8,8 @@ import pytest
 import lamina
 from lamina.codegen.target import Target
 
+pytestmark = pytest.mark.one_in(2)
+
 KINDS = {
     "i8": np.int8,
     "i16": np.int16,

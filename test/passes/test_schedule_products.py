@@ -10,7 +10,7 @@ import pytest
 
 import lamina
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 Build = Any
 Execute = Callable[..., list[np.ndarray]]
