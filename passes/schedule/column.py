@@ -154,7 +154,7 @@ class ColumnEmitter(SweepEmitter):
         dim = self.sweep.order[stage][self.place]
         at = self.memory.offset(emit, access, {**env, dim: place.at}, None)
         flat = self.memory.flat[access.memory]
-        stride = self.memory.layout(access).coefficient(dim)
+        stride = self.memory.lane_stride(access, dim)
         store(emit, total, Elements(flat, at, stride, self.lanes, place.mask))
 
 

@@ -28,7 +28,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.schedules import NestSchedule, RowTasks, RowTasksAttr
+from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
 from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_functions
@@ -36,7 +36,7 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import open_axes
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.scatter_rows import kept_digits
-from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of
+from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of, take_inner
 
 _CLAUSES = frozenset(
     {
@@ -97,7 +97,10 @@ def _candidates(entry: func.FuncOp) -> Iterator[tuple[BlockArgument, Extents]]:
             continue
         if declared.name in written or declared.kind not in ("input", "output"):
             continue
-        extents = tuple(numbers.get(text_of(name) or "", -1) for name in counts)
+        names = [text_of(name) for name in counts]
+        if not all(name == "" or name in numbers for name in names):
+            continue
+        extents = tuple(numbers.get(name or "", -1) for name in names)
         ends = _numbers(limits)
         if open_axes(extents) and all(e in (-1, end) for e, end in zip(extents, ends, strict=True)):
             yield value, extents
@@ -172,11 +175,15 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
     for part, tasks, rows in zip(parts, schedules_of(kernel, parts), joined, strict=True):
         if part.kind is not RowTasksAttr:
             continue
-        fits = tasks.jam is None and (tasks.inner is None or rows == _joined(part.stages))
-        for stage in part.stages:
+        stages = stages_of([stage.op for stage in part.stages])
+        collapse_rows(stages)
+        fits = tasks.jam is None and (tasks.inner is None or rows == len(stages[0].rows))
+        if fits:
+            take_inner(stages, tasks.inner or ())
+        for stage in stages:
             for access in stage.accesses():
                 if access.open_axes:
-                    allowed[access.memory] &= fits and _strided(stage, tasks)
+                    allowed[access.memory] &= fits and _strided(stage)
     for value in allowed:
         users = [use.operation for use in value.uses]
         in_rows = {s.op for p in parts if p.kind is RowTasksAttr for s in p.stages}
@@ -215,21 +222,18 @@ def _joined(stages: Sequence[Stage]) -> int:
     return len(copies[0].rows)
 
 
-def _strided(stage: Stage, tasks: RowTasks) -> bool:
-    """Whether a nest reaches its arguments by strides of the call: vectors do not run along one."""
+def _strided(stage: Stage) -> bool:
+    """Whether a nest, whose loops of a task are its inner ones, reaches its arguments by strides of
+    the call: vectors do not run along one."""
     said = {f.name for f in fields(NestSchedule) if getattr(stage.schedule, f.name) is not None}
     if stage.totals or said - _CLAUSES:
         return False
-    taken = tuple(stage.rows[place] for place in tasks.inner or () if place < len(stage.rows))
-    inner = taken + stage.inner
-    if not inner:
-        return True
     if stage.schedule.compute_with:
-        across = inner
+        across = stage.inner
     elif stage.schedule.vectorize is not None:
         across = (stage.schedule.vectorize.dim,)
     else:
-        across = (stage.schedule.order or inner)[-1:]
+        across = (stage.schedule.order or stage.inner)[-1:]
     turned = stage.schedule.transpose
     return all(
         access.pad is None

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -85,6 +86,20 @@ class Memory:
         """Whether an access reaches other elements at other positions along a dimension."""
         along = self.layout(access).coefficient(dim) != 0
         return along or (access.memory in self.strides and access.walks_open_axis(dim))
+
+    def lane_stride(self, access: Access, dim: int) -> int:
+        """Elements from one lane to the next of vectors along a dimension.
+
+        Raises UnsupportedError where that is a number of the call: `compact-arguments` leaves such
+        accesses out.
+        """
+        if access.memory in self.strides and access.walks_open_axis(dim):
+            raise UnsupportedError(
+                "loop.generic",
+                f"vectors run along d{dim}, whose stride is a number of the call (lamina.extents)",
+                nearest="vectors along a dimension that is contiguous",
+            )
+        return self.layout(access).coefficient(dim)
 
     def step(self, emit: Emitter, access: Access, dim: int) -> Index:
         """Elements from one position of a dimension to the next."""

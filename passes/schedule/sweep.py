@@ -330,7 +330,7 @@ class SweepEmitter:
 
     def _place(self, emit: Emitter, access: Access, at: Step) -> Elements:
         """Where the lanes of an access are at a step."""
-        stride = 0 if at.dim is None else self.memory.layout(access).coefficient(at.dim)
+        stride = 0 if at.dim is None else self.memory.lane_stride(access, at.dim)
         start = self.memory.offset(emit, access, at.env, None)
         return Elements(self.memory.flat[access.memory], start, stride, self.lanes, at.mask)
 
