@@ -12,7 +12,7 @@ import pytest
 from lamina.codegen.llvm_emitter import EmitOptions
 from lamina.codegen.target import Target
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 Compile = Callable[[str, Target, EmitOptions], Callable[..., None]]
 

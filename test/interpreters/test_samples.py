@@ -26,7 +26,7 @@ from lamina.passes.contracts.verify_functional import VerifyFunctionalPass
 from lamina.passes.contracts.verify_prims import VerifyPrimsPass
 from lamina.runtime.interpreters import run_module
 
-pytestmark = pytest.mark.one_in(3)
+pytestmark = pytest.mark.one_in(4)
 
 
 def _lines(name: str) -> list[str]:

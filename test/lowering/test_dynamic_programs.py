@@ -19,7 +19,7 @@ from lamina.runtime.layers import lower
 
 torch: Any = pytest.importorskip("torch")
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 Program = tuple[Callable[..., Any], tuple[Any, ...]]
 

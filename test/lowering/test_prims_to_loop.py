@@ -26,7 +26,7 @@ from lamina.passes.loop.canonicalize_loop import CanonicalizeLoopPass
 from lamina.passes.loop.loop_cse import LoopCsePass
 from lamina.runtime.interpreters import run_module
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 _LINES = (Path(__file__).parent / "prims_samples.txt").read_text().splitlines()
 SAMPLES = [line for line in _LINES if line and not line.startswith("#")]

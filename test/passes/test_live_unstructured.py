@@ -21,7 +21,7 @@ from lamina.runtime.entry import OUTPUT_KINDS
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 BOUND = 64
 COUNTS = (1, 3, 17, 32, 63, BOUND)

@@ -8,7 +8,7 @@ import pytest
 
 from lamina.dialects.errors import UnsupportedError
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 Build = Any
 Execute = Callable[..., list[np.ndarray]]

@@ -12,7 +12,7 @@ import pytest
 
 from lamina.dialects.forks import PATIENCE, forks_wait, let_fork
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 PARENT = """
 import os, signal, sys, threading
