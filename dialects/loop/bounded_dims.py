@@ -14,7 +14,7 @@ one, and so are all weights and sums, with or without what is outside.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
@@ -367,12 +367,30 @@ def _read_within(
     common: set[Bound] | None = None
     if memory in reader.sources:
         return set()
-    for number, value in enumerate(reader.inputs):
+    for value, index_map in zip(reader.inputs, reader.read_maps, strict=True):
         if value is memory:
-            along = [d for d in bounds if _axis_along(reader, number, d) == axis]
-            own = set.union(set(), *(bounds[d] for d in along))
+            forms = forms_of(index_map, reader.extents)
+            own = set[Bound]() if forms is None else set(_reached(reader, forms[axis], bounds))
             common = own if common is None else common & own
     return common or set()
+
+
+def _reached(reader: GenericOp, form: Linear, bounds: dict[int, set[Bound]]) -> Iterator[Bound]:
+    """The bounds of an index, given those of dimensions: a window reaches behind its position."""
+    rows = rows_of(reader)
+    for dim, step in form.terms:
+        if dim not in bounds or step < 1:
+            continue
+        rest = form.add(Linear.of({dim: -step}))
+        if any(other in rows for other, _ in rest.terms):
+            continue
+        _, last = rest.range(reader.extents)
+        for bound in bounds[dim]:
+            if bound.is_upper:
+                end = bound.form.scale(step)
+                yield Bound(True, Linear(end.terms, end.constant - step + last + 1))
+            elif rest == Linear(()) and step == 1:
+                yield bound
 
 
 def _answers(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[SSAValue, bool]:

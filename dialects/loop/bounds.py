@@ -184,10 +184,11 @@ class BoundsAttr(ParametrizedAttribute):
 
 
 def is_end(bound: Bound) -> bool:
-    """Whether a bound is an upper one: a number of the call, less positions of rows."""
+    """Whether a bound is an upper one: a multiple of a number of the call, less positions of rows."""
     numbers = [c for d, c in bound.form.terms if d >= FIRST_COUNT]
     rows = [c for d, c in bound.form.terms if d < FIRST_COUNT]
-    return bound.is_upper and numbers == [1] and all(c < 0 for c in rows)
+    one = len(numbers) == 1 and numbers[0] > 0
+    return bound.is_upper and one and all(c < 0 for c in rows)
 
 
 def ends_of(nest: Operation, extents: Sequence[int]) -> dict[int, tuple[Bound, ...]]:

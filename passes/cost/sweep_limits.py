@@ -11,6 +11,9 @@ LIGHT_BODY = 12
 their own."""
 COLUMN_UNROLL = 4
 """Vectors of neighbouring columns per pass over the reduced dimensions."""
+OPEN_COLUMN_UNROLL = 2
+"""The same where columns end at a number of the call: fewer than a tile are masked, and vectors of
+which none counts are computed too."""
 ACCUMULATOR_SHARE = 2
 """One register in so many holds a total; the others hold what is multiplied."""
 STREAMS = 4

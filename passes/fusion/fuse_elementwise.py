@@ -34,7 +34,13 @@ from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.nest_inlining import inline
-from lamina.passes.fusion.padded_inlining import guard_of, may_be_guarded, pads_for, widened_pad
+from lamina.passes.fusion.padded_inlining import (
+    PaddedRead,
+    guard_of,
+    may_be_guarded,
+    pads_for,
+    widened_pad,
+)
 from lamina.passes.fusion.position_masks import masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
@@ -227,8 +233,9 @@ def _try_inline(
     elif (narrow := widened_pad(producer, composed, forms, value, pad)) is not None:
         fused = inline(op, number, producer, position, composed, [narrow])
     else:
-        guard = guard_of(pad, forms, shape_of(value), op.extents)
         pads = pads_for(producer, composed, op.extents)
+        read = PaddedRead(pad, forms, shape_of(value), op.extents)
+        guard = guard_of(read, producer, composed, pads)
         fused = inline(op, number, producer, position, composed, pads, guard)
     rule.bodies.took(fused, *blocks, copies)
     rule.fused(fused, producer, op)

@@ -7,6 +7,7 @@ be one that can be computed for any number: divisions of integers and indirect r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import partial
 from math import isinf
 
@@ -18,6 +19,7 @@ from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import Forms, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
+from lamina.passes.fusion.body_values import value_at
 from lamina.passes.loop.body_folding import Number
 
 Guard = Callable[[Block, SSAValue], SSAValue]
@@ -45,10 +47,36 @@ def widened_pad(
     return FloatAttr(pad.value.data, producer.block.args[0].type)  # pyright: ignore
 
 
-def guard_of(pad: Attribute, forms: Forms, shape: Sequence[int], extents: Sequence[int]) -> Guard:
-    """What chooses, at the end of a body, between a value at `forms` and the pad around `shape`."""
+@dataclass(frozen=True)
+class PaddedRead:
+    """A padded read, at `forms` over a domain of `extents`, of what a producer makes in `shape`."""
+
+    pad: Attribute
+    forms: Forms
+    shape: Sequence[int]
+    extents: Sequence[int]
+
+
+def guard_of(
+    read: PaddedRead, producer: GenericOp, composed: Sequence[Forms], pads: Pads
+) -> Guard:
+    """What chooses, at the end of the producer's body, between its value and the pad.
+
+    Nothing chooses along an axis beyond which the body gives the pad by itself: where what it reads
+    ends there too, at `composed` places, with these `pads`.
+    """
+    pad, extents = read.pad, read.extents
     bounds: list[tuple[Linear, int, bool]] = []
-    for form, extent in zip(forms, shape, strict=True):
+    for form, extent in zip(read.forms, read.shape, strict=True):
+        known = {
+            argument: own
+            for value, places, own, argument in zip(
+                producer.inputs, composed, pads, producer.block.args, strict=False
+            )
+            if own is not None and (form, extent) in zip(places, shape_of(value), strict=True)
+        }
+        if value_at(producer.block, known) == pad:
+            continue
         low, high = form.range(extents)
         if low < 0:
             bounds.append((form, 0, False))

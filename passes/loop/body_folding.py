@@ -156,11 +156,12 @@ def _folded(op: Operation, constants: Constants) -> SSAValue | None:
     given = [n.value.data for n in numbers if n is not None]
     if len(given) != len(numbers):
         return None
-    number = _evaluated(op, given)
+    number = evaluated(op, given)
     return None if number is None else _constant(number, op, constants)
 
 
-def _evaluated(op: Operation, given: list[int | float]) -> Number | None:
+def evaluated(op: Operation, given: list[int | float]) -> Number | None:
+    """What an op of a body gives for these operands; None where it is not known exactly."""
     kind = op.results[0].type
     if (on_floats := _FLOAT_BINARY.get(type(op))) is not None:
         return _rounded(on_floats(*given), kind)

@@ -4,12 +4,14 @@
                               %rows: memref<i64>, %columns: memref<i64>)
 
 Element (i, j) is at `i * %columns + j`: memory is row-major over the extents that the call has, not
-over those of the type, which are the most that they can be.
+over those of the type, which are the most that they can be. With `lamina.limits`, reads that give a pad
+beyond the edge of a tensor give it from these numbers on: nobody knows what stands behind them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr
@@ -17,19 +19,29 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from lamina.dialects.loop.access import shape_of
-from lamina.passes.contracts.entry_attributes import EXTENTS
+from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.schedule.emitter import Emitter, Index
 
 
 def extents_of(value: SSAValue) -> tuple[int, ...] | None:
     """For each dimension of an argument the argument that is its extent in memory, or -1 where that
     of the type is; None where all of those are."""
+    return _numbers_of(value, EXTENTS)
+
+
+def limits_of(value: SSAValue) -> tuple[int, ...] | None:
+    """For each dimension of an argument of a kernel the argument at whose number padded reads end,
+    or -1 where they end with the type; None where all do."""
+    return _numbers_of(value, LIMITS)
+
+
+def _numbers_of(value: SSAValue, key: str) -> tuple[int, ...] | None:
     if not isinstance(value, BlockArgument):
         return None
     function = value.owner.parent_op()
     if not isinstance(function, FuncOp) or function.arg_attrs is None:
         return None
-    noted = function.arg_attrs.data[value.index].data.get(EXTENTS)
+    noted = function.arg_attrs.data[value.index].data.get(key)
     if not isinstance(noted, ArrayAttr):
         return None
     return tuple(entry.value.data for entry in noted if isinstance(entry, IntegerAttr))
@@ -40,10 +52,11 @@ def drop_extents(function: FuncOp) -> None:
     if function.arg_attrs is None:
         return
     entries = [dict(entry.data) for entry in function.arg_attrs]
-    if not any(EXTENTS in entry for entry in entries):
+    if not any(entry.keys() & {EXTENTS, LIMITS} for entry in entries):
         return
     for entry in entries:
         entry.pop(EXTENTS, None)
+        entry.pop(LIMITS, None)
     if any(entries):
         function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))
     else:
@@ -56,36 +69,56 @@ def open_axes(extents: Sequence[int]) -> tuple[int, ...]:
     return tuple(range(last))
 
 
-def strides_of(
-    emit: Emitter, arguments: Sequence[BlockArgument], flat: Mapping[SSAValue, SSAValue]
-) -> dict[SSAValue, tuple[Index, ...]]:
-    """Of arguments with such extents the elements from one position of each axis to the next;
-    `flat` are the arguments of their kernel as rows.
+@dataclass(frozen=True)
+class CallExtents:
+    """What of the arguments of a kernel follows from numbers of the call.
 
     A number out of its range is taken as the nearest in it: kernels do not leave their memory.
     """
-    ends: dict[tuple[int, int], Index] = {}
-    products: dict[tuple[Index, Index], Index] = {}
 
-    def end(number: int, extent: int) -> Index:
-        if (number, extent) not in ends:
-            given = emit.add(memref.LoadOp.get(flat[arguments[number]], [emit.value(0)]))
+    emit: Emitter
+    arguments: Sequence[BlockArgument]
+    flat: Mapping[SSAValue, SSAValue]
+    """The arguments as rows."""
+    _ends: dict[tuple[int, int, int], Index] = field(default_factory=dict)
+    _products: dict[tuple[Index, Index], Index] = field(default_factory=dict)
+
+    def strides(self) -> dict[SSAValue, tuple[Index, ...]]:
+        """Of arguments with `lamina.extents` the elements from one position of each axis to the
+        next."""
+        found: dict[SSAValue, tuple[Index, ...]] = {}
+        for argument in self.arguments:
+            extents = extents_of(argument)
+            if extents is None:
+                continue
+            steps: list[Index] = [1]
+            for extent, number in list(zip(shape_of(argument), extents, strict=True))[:0:-1]:
+                end = extent if number < 0 else self._end(number, 1, extent)
+                steps.append(self._times(steps[-1], end))
+            found[argument] = tuple(reversed(steps))
+        return found
+
+    def edges(self) -> dict[SSAValue, tuple[Index, ...]]:
+        """Of arguments with `lamina.limits` where each axis ends for reads that have a pad."""
+        return {
+            argument: tuple(
+                extent if number < 0 else self._end(number, 0, extent)
+                for extent, number in zip(shape_of(argument), limits, strict=True)
+            )
+            for argument in self.arguments
+            if (limits := limits_of(argument)) is not None
+        }
+
+    def _end(self, number: int, least: int, most: int) -> Index:
+        key = (number, least, most)
+        if key not in self._ends:
+            emit, memory = self.emit, self.flat[self.arguments[number]]
+            given = emit.add(memref.LoadOp.get(memory, [emit.value(0)]))
             counted = emit.add(arith.IndexCastOp(given, IndexType()))
-            ends[number, extent] = emit.least(emit.most(counted, 1), extent)
-        return ends[number, extent]
+            self._ends[key] = emit.least(emit.most(counted, least), most)
+        return self._ends[key]
 
-    def times(step: Index, by: Index) -> Index:
-        if (step, by) not in products:
-            products[step, by] = emit.times(step, by)
-        return products[step, by]
-
-    found: dict[SSAValue, tuple[Index, ...]] = {}
-    for argument in arguments:
-        extents = extents_of(argument)
-        if extents is None:
-            continue
-        steps: list[Index] = [1]
-        for extent, number in list(zip(shape_of(argument), extents, strict=True))[:0:-1]:
-            steps.append(times(steps[-1], extent if number < 0 else end(number, extent)))
-        found[argument] = tuple(reversed(steps))
-    return found
+    def _times(self, step: Index, by: Index) -> Index:
+        if (step, by) not in self._products:
+            self._products[step, by] = self.emit.times(step, by)
+        return self._products[step, by]

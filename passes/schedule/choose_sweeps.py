@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
+from lamina.dialects.loop.bounds import ends_of
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.cost.cache_shares import columns_kept
@@ -30,6 +31,7 @@ from lamina.passes.cost.sweep_limits import (
     LEAST_ONLINE,
     LIGHT_BODY,
     ONLINE_BLOCK,
+    OPEN_COLUMN_UNROLL,
     POINTWISE_UNROLL,
     REDUCTION_UNROLL,
     STREAMS,
@@ -300,7 +302,9 @@ def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundi
         )
         return each / (vectors * height) * moved
 
-    widest = -(-across // -(-across // min(COLUMN_UNROLL, most)))
+    is_open = column in ends_of(stage.op, stage.op.extents)
+    together = OPEN_COLUMN_UNROLL if is_open else COLUMN_UNROLL
+    widest = -(-across // -(-across // min(together, most)))
     vectors, height = min(map(fitting, range(widest, 0, -1)), key=loads)
     decide(stage, jam=By(jammed, height), unroll=vectors)
 

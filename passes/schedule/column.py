@@ -5,19 +5,24 @@ along the image's lines. A tile takes neighbouring vectors of a line and, jammed
 at several positions of another kept dimension (lines of the image, or channels of a group): what
 they share is loaded once, and there are enough accumulators to hide the latency of an addition.
 Tiles at the end of an extent are moved up to end there, and compute some totals twice, so that only
-lines shorter than a vector need a mask.
+lines shorter than a vector need a mask. Where an extent ends at a number of the call, which may be
+less than a tile, single positions and masked vectors take the place of tiles then.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import product
 
+from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.clauses import By
 from lamina.passes.schedule.body import Lane
 from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs
@@ -28,12 +33,19 @@ from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.window_prefetch import WindowPrefetch, windows_ahead
 
+Tile = Callable[[Emitter, Sequence[Vectors]], None]
+"""Appends one register tile, of vectors at these places."""
+Blocks = Callable[[Emitter, Tile], None]
+"""Appends the tiles of some lines."""
+
 
 class ColumnEmitter(SweepEmitter):
     """Emits a single stage's reduction over the sweep's other dims, vectorized along `place`."""
 
     jammed: tuple[Index, Index] | None = None
     """Positions of the jammed dimension that are run; None for all."""
+    open_tiles: bool = False
+    """Whether the jammed dimension, or that of vectors, ends at a number of the call."""
     epilogue: TotalsEpilogue | None = None
     """What is computed of the totals before they are stored."""
 
@@ -43,44 +55,91 @@ class ColumnEmitter(SweepEmitter):
             return
 
         def tile(inner: Emitter, at: Vectors) -> None:
-            places = [inner.plus(at.at, number * self.lanes) for number in range(at.count)]
-            self.tile(inner, [envs], ranges, places, at.mask)
+            self.tile(inner, [envs], ranges, self._beside(inner, at.at, at.count, at.mask))
 
         each_vector(emit, ranges[self.place], self.lanes, tile, self.unroll)
+
+    def _beside(
+        self, emit: Emitter, at: Index, count: int, mask: SSAValue | None
+    ) -> list[Vectors]:
+        return [Vectors(emit.plus(at, n * self.lanes), 1, mask) for n in range(count)]
 
     def _jammed(
         self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]], jam: By
     ) -> None:
         """Register tiles of `unroll` vectors by positions of the jammed dimension."""
         (stage,) = self.sweep.stages
-        extent, columns = stage.extents[jam.dim], self.sweep.extents[self.place]
-        wide = min(columns, self.unroll * self.lanes)
-        last = max(0, wide - self.lanes)
-        steps = [min(number * self.lanes, last) for number in range(self.unroll)]
-
         ahead = self._windows_ahead(stage, jam)
-        low, high = self.jammed or (0, extent)
-        whole = extent % jam.count == 0 and emit.divisor(low) % jam.count == 0
+        low, high = self.jammed or (0, stage.extents[jam.dim])
+
+        def run(inner: Emitter, first: Index, count: int, blocks: Blocks) -> None:
+            bound = [
+                {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(count)
+            ]
+
+            def tile(deeper: Emitter, places: Sequence[Vectors]) -> None:
+                for envs, at in product(bound, places if ahead else ()):
+                    env = {**envs[stage], self.sweep.order[stage][self.place]: at.at}
+                    for window in ahead:
+                        window.emit(deeper, self.memory, env)
+                self.tile(deeper, bound, ranges, places)
+
+            blocks(inner, tile)
+
+        if self.open_tiles:
+            columns = partial(self._open_blocks, bounds=ranges[self.place])
+            tiled = _if_as_long(emit, low, high, jam.count)
+
+            def moved(inner: Emitter, at: Index) -> None:
+                first = inner.least(at, inner.minus(high, jam.count))
+                run(inner, first, jam.count, columns)
+
+            emit.each(low, tiled, jam.count, moved)
+            singly = partial(columns, masked=True)
+            emit.each(tiled, high, 1, lambda inner, at: run(inner, at, 1, singly))
+            return
+        whole = stage.extents[jam.dim] % jam.count == 0 and emit.divisor(low) % jam.count == 0
 
         def lines(inner: Emitter, at: Index) -> None:
             first = at if whole else inner.least(at, inner.minus(high, jam.count))
-            bound = [
-                {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(jam.count)
-            ]
-            mask = mask_below(inner, columns, 0, self.lanes) if columns < self.lanes else None
-
-            def block(deeper: Emitter, column: Index) -> None:
-                start = _moved_up(deeper, column, columns, wide)
-                places = [deeper.plus(start, step) for step in steps]
-                for envs, place in product(bound, places if ahead else ()):
-                    env = {**envs[stage], self.sweep.order[stage][self.place]: place}
-                    for window in ahead:
-                        window.emit(deeper, self.memory, env)
-                self.tile(deeper, bound, ranges, places, mask)
-
-            inner.each(0, columns, wide, block)
+            run(inner, first, jam.count, self._blocks)
 
         emit.each(low, high, jam.count, lines)
+
+    def _blocks(self, emit: Emitter, tile: Tile) -> None:
+        """Tiles along all columns; the last one is moved up."""
+        columns = self.sweep.extents[self.place]
+        wide = min(columns, self.unroll * self.lanes)
+        last = max(0, wide - self.lanes)
+        steps = [min(number * self.lanes, last) for number in range(self.unroll)]
+        mask = mask_below(emit, columns, 0, self.lanes) if columns < self.lanes else None
+
+        def block(inner: Emitter, column: Index) -> None:
+            start = _moved_up(inner, column, columns, wide)
+            tile(inner, [Vectors(inner.plus(start, step), 1, mask) for step in steps])
+
+        emit.each(0, columns, wide, block)
+
+    def _open_blocks(
+        self, emit: Emitter, tile: Tile, bounds: tuple[Index, Index], *, masked: bool = False
+    ) -> None:
+        """Tiles along the columns that count, the last one moved up; `masked` ones where they are
+        fewer than a tile, or where that is asked for."""
+        low, high = bounds
+        wide = self.unroll * self.lanes
+        tiled = low if masked else _if_as_long(emit, low, high, wide)
+
+        def moved(inner: Emitter, at: Index) -> None:
+            first = inner.least(at, inner.minus(high, wide))
+            tile(inner, self._beside(inner, first, self.unroll, None))
+
+        def rest(inner: Emitter, at: Index) -> None:
+            places = self._beside(inner, at, self.unroll, None)
+            masks = (mask_below(inner, high, place.at, self.lanes) for place in places)
+            tile(inner, [replace(p, mask=m) for p, m in zip(places, masks, strict=True)])
+
+        emit.each(low, tiled, wide, moved)
+        emit.each(tiled, high, wide, rest)
 
     def _windows_ahead(self, stage: Stage, jam: By) -> list[WindowPrefetch]:
         """What tiles fetch for a line of results to come."""
@@ -99,8 +158,7 @@ class ColumnEmitter(SweepEmitter):
         emit: Emitter,
         rows: Sequence[Envs],
         ranges: Sequence[tuple[Index, Index]],
-        places: Sequence[Index],
-        mask: SSAValue | None,
+        places: Sequence[Vectors],
     ) -> None:
         """Reduce and store vectors at these `places` of several rows, which share their loops."""
         reduced = [p for p in range(len(ranges)) if p != self.place]
@@ -115,22 +173,22 @@ class ColumnEmitter(SweepEmitter):
                 prepared = {s: self._prepare(inner, s, bound[s]) for s in self.sweep.stages}
                 for place in places:
                     part = values[len(made) : len(made) + count]
-                    made += self._step(inner, bound, prepared, Vectors(place, 1, mask), part)
+                    made += self._step(inner, bound, prepared, place, part)
             return made
 
         start = self._start(emit) * (len(places) * len(rows))
         totals = iter(emit.nest([ranges[p] for p in reduced], start, point))
         for envs in rows:
-            for place in places:
-                at, made = Vectors(place, 1, mask), dict[SSAValue, Lane]()
+            for at in places:
+                made = dict[SSAValue, Lane]()
                 for stage, number in self.reductions:
                     total = next(totals)
                     self._store_total(emit, envs[stage], (stage, number), total, at)
                     made[stage.writes[number].memory] = Lane(total, False)
                 if self.epilogue is not None:
                     (stage,) = self.sweep.stages
-                    bound = {**envs[stage], self.sweep.order[stage][self.place]: place}
-                    self.epilogue.run(emit, bound, made, mask)
+                    bound = {**envs[stage], self.sweep.order[stage][self.place]: at.at}
+                    self.epilogue.run(emit, bound, made, at.mask)
 
     def _accumulate(
         self,
@@ -156,6 +214,13 @@ class ColumnEmitter(SweepEmitter):
         flat = self.memory.flat[access.memory]
         stride = self.memory.lane_stride(access, dim)
         store(emit, total, Elements(flat, at, stride, self.lanes, place.mask))
+
+
+def _if_as_long(emit: Emitter, low: Index, high: Index, size: int) -> Index:
+    """The end of a range that has so many positions at least; where it begins if it has fewer."""
+    length = emit.value(emit.minus(high, low))
+    fits = compare(emit, length, emit.value(size), "sge")
+    return emit.add(arith.SelectOp(fits, emit.value(high), emit.value(low)))
 
 
 def _moved_up(emit: Emitter, at: Index, extent: int, size: int) -> Index:

@@ -33,13 +33,14 @@ from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import open_axes
+from lamina.passes.schedule.call_extents import limits_of, open_axes
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.scatter_rows import kept_digits
-from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of, take_inner
+from lamina.passes.schedule.stages import Access, Stage, collapse_rows, stages_of, take_inner
 
 _CLAUSES = frozenset(
     {
+        "compute_at",
         "compute_with",
         "order",
         "vectorize",
@@ -236,7 +237,7 @@ def _strided(stage: Stage) -> bool:
         across = (stage.schedule.order or stage.inner)[-1:]
     turned = stage.schedule.transpose
     return all(
-        access.pad is None
+        (access.pad is None or _ends_with_the_call(access))
         and (
             not access.walks_open_axis(*across)
             or (
@@ -247,6 +248,14 @@ def _strided(stage: Stage) -> bool:
         )
         for access in stage.accesses()
         if access.open_axes
+    )
+
+
+def _ends_with_the_call(access: Access) -> bool:
+    """Whether a padded read gives its pad from the numbers on that are extents."""
+    extents, limits = access.extents or (), limits_of(access.memory)
+    return limits is not None and all(
+        extent in (-1, end) for extent, end in zip(extents, limits, strict=True)
     )
 
 

@@ -10,7 +10,7 @@ from lamina.dialects.loop.kernel_nests import summed_rows
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.loop_ends import common_ends
-from lamina.passes.schedule.nest_steps import has_step
+from lamina.passes.schedule.nest_steps import has_cached_reads
 from lamina.passes.schedule.stages import collapse_rows, stages_of, take_inner
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
@@ -25,7 +25,7 @@ def ended_dims(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
     stages = stages_of([stage.op for stage in part.stages])
     if not isinstance(tasks, RowTasks) or tasks.jam is not None or not stages:
         return {}
-    if any(has_step(stage.op) or summed_rows(stage.op) for stage in stages):
+    if any(has_cached_reads(stage.op) or summed_rows(stage.op) for stage in stages):
         return {}
     collapse_rows(stages)
     take_inner(stages, tasks.inner or ())

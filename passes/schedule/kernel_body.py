@@ -12,7 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.kernel_nests import rows_of
-from lamina.passes.schedule.call_extents import strides_of
+from lamina.passes.schedule.call_extents import CallExtents
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -44,7 +44,8 @@ class KernelBody:
             assert isinstance(kind, MemRefType)
             made = held.get(argument) or ReshapeOp(argument, _flat(kind))
             self.memory.flat[argument] = self.emit.add(made)
-        self.memory.strides = strides_of(self.emit, block.args, self.memory.flat)
+        known = CallExtents(self.emit, block.args, self.memory.flat)
+        self.memory.strides, self.memory.edges = known.strides(), known.edges()
         self.memory.numbers = kernel_numbers(self.emit, function, nests, self.memory.flat)
         self._note_streamed(nests)
         for nest in nests:

@@ -20,7 +20,7 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import (
@@ -31,7 +31,7 @@ from lamina.dialects.loop import (
     ScatterOp,
     SortOp,
 )
-from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.access import forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.contracts.declared import arguments_of
@@ -50,6 +50,7 @@ from lamina.passes.fusion.element_limits import (
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.unstructured_demand import elements_read, elements_written
 from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.call_extents import limits_of
 from lamina.passes.schedule.ended_dims import ended_dims
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.lookup_limits import looked_up_limits
@@ -228,7 +229,39 @@ def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points])
         found += [elements_written(op, out) for out in op.outs if out is value]
     if len(found) != others:  # what a transform turns by, or is looked up elsewhere, is one more
         return EVERYTHING
-    return frozenset.intersection(*looked_up, *(touched.limits(points[op]) for touched in found))
+    demands = [touched.limits(points[op]) for touched in found]
+    if isinstance(op, GenericOp) and found:
+        demands = [own | edge for own, edge in zip(demands, _edges(op, value), strict=True)]
+    return frozenset.intersection(*looked_up, *demands)
+
+
+def _edges(op: GenericOp, value: SSAValue) -> list[Demand]:
+    """For each access of a nest to an argument the limits at which it ends because it gives a pad
+    from there on."""
+    shape, noted = shape_of(value), limits_of(value) or ()
+    block = op.parent_block()
+    assert block is not None
+    ends = frozenset(
+        Limit(stride, extent, Reach(block.args[number]))
+        for stride, extent, number in zip(row_major_strides(shape), shape, noted, strict=False)
+        if number >= 0
+    )
+    reads = [
+        ends if pad is not None and _reaches_beyond(index_map, op.extents, shape) else EVERYTHING
+        for read, index_map, pad in op.reads
+        if read is value
+    ]
+    return [*reads, *(EVERYTHING for out in op.outs if out is value)]
+
+
+def _reaches_beyond(
+    index_map: AffineMap, extents: Sequence[int], shape: Sequence[int]
+) -> bool:
+    """Whether some point of a domain has an index outside of a shape."""
+    ranges = [form.range(extents) for form in forms_of(index_map, extents) or ()]
+    return any(
+        low < 0 or high >= extent for (low, high), extent in zip(ranges, shape, strict=False)
+    )
 
 
 def _scattered(op: ScatterOp, value: SSAValue, points: Points) -> Demand:

@@ -22,6 +22,7 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, part_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.implied_masks import implied_masks
 from lamina.passes.schedule.live_rows import joined_live_rows
 from lamina.passes.schedule.memory import Env, KernelNumbers, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
@@ -77,14 +78,19 @@ def drop_scattered_ends(function: func.FuncOp, nests: Sequence[GenericOp]) -> No
 def end_loops(sweeps: Sequence[Sweep], memory: Memory) -> None:
     """Note in `memory` where loops of a task end, if all of them can end where their nests say."""
     numbers = memory.numbers
-    found = None if numbers is None else common_ends(sweeps)
-    if numbers is None or found is None:
+    if numbers is None:
+        return
+    for stage in (stage for sweep in sweeps for stage in sweep.members):
+        if implied := implied_masks(stage, numbers.masks):
+            memory.within[stage] = implied
+    found = common_ends(sweeps)
+    if found is None:
         return
     memory.ends.update((sweep, ends) for sweep, ends in found.items() if ends)
     for sweep, ends in found.items():
         for stage in sweep.stages if ends else ():
             values = true_within(stage.op, noted_ends(stage.op), numbers.masks, numbers.counts)
-            memory.within[stage] = values
+            memory.within[stage] = [*memory.within.get(stage, ()), *values]
 
 
 def common_ends(sweeps: Sequence[Sweep]) -> dict[Sweep, dict[int, tuple[Linear, ...]]] | None:
@@ -110,10 +116,7 @@ def end_rows(
     if memory.numbers is None:
         return
     for sweep in sweeps:
-        schedule = sweep.schedule
         for place in range(len(sweep.extents)):
-            if schedule.jam is not None and place in sweep.kept:
-                continue
             forms = {
                 live_end(stage, groups[stage].get(sweep.order[stage][place], ()))
                 for stage in sweep.stages
@@ -141,7 +144,7 @@ def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:
     noted = {stage: ends_of(stage.op, stage.op.extents) for stage in sweep.members}
     if not any(noted.values()):
         return {}
-    first, schedule = sweep.stages[0], sweep.schedule
+    first = sweep.stages[0]
     found: dict[int, tuple[Linear, ...]] = {}
     left = {stage: set(ends) for stage, ends in noted.items()}
     for place in range(len(sweep.extents)):
@@ -156,8 +159,6 @@ def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:
         if None in said or len(set(said)) != 1:
             return None
         (own,) = set(said)
-        if own and schedule.jam is not None and place in sweep.kept:
-            return None  # register tiles are of whole dimensions
         if own:
             found[place] = tuple(b.form for b in noted[first][sweep.dim(first, place)])
     return None if any(left.values()) else found

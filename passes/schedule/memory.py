@@ -46,6 +46,8 @@ class Memory:
     """For scratch that spans a block of rows: elements from one row to the next."""
     strides: dict[SSAValue, tuple[Index, ...]] = field(default_factory=dict)
     """Of arguments with `lamina.extents`: elements from one position of each axis to the next."""
+    edges: dict[SSAValue, tuple[Index, ...]] = field(default_factory=dict)
+    """Of arguments with `lamina.limits`: where each axis ends for reads that have a pad."""
     _steps: dict[tuple[SSAValue, int | None], int] = field(default_factory=dict)
     """Pseudo-dimensions: a position along a dimension, or 1, times a stride that is a value."""
     shift: dict[SSAValue, Linear] = field(default_factory=dict)

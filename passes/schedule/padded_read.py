@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from xdsl.dialects import arith, memref
 from xdsl.dialects.builtin import IndexType, i1
@@ -11,26 +12,37 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.passes.schedule.body import Lane, broadcast, gather, load
 from lamina.passes.schedule.compare import compare
-from lamina.passes.schedule.emitter import Emitter, number_attribute
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Access
 from lamina.passes.schedule.strided_access import Elements
 
 
-def padded_read(emit: Emitter, access: Access, env: Env, dim: int | None, where: Elements) -> Lane:
+@dataclass(frozen=True)
+class PaddedAccess:
+    """A padded read, and where each axis of what it reads ends."""
+
+    access: Access
+    edges: Sequence[Index]
+
+
+def padded_read(
+    emit: Emitter, read: PaddedAccess, env: Env, dim: int | None, where: Elements
+) -> Lane:
     """The elements of an access, or its pad, lane by lane.
 
     `dim` is the vector dimension, at its position in `env`.
     """
+    access = read.access
     assert access.pad is not None
     moves = dim is not None and any(form.coefficient(dim) for form in access.axes)
     if not moves or where.lanes == 1:
-        inside = _inside(emit, access, env, None, 1, None)
+        inside = _inside(emit, read, env, None, 1, None)
         safe = emit.add(arith.SelectOp(inside, emit.value(where.at), emit.value(0)))
         value = emit.add(memref.LoadOp.get(where.memory, [safe]))
         pad = emit.constant(access.pad)
         return Lane(emit.add(arith.SelectOp(inside, value, pad)), True)
-    inside = replace(where, mask=_inside(emit, access, env, dim, where.lanes, where.mask))
+    inside = replace(where, mask=_inside(emit, read, env, dim, where.lanes, where.mask))
     passing = emit.splat(access.pad, where.lanes)
     if where.stride == 0:  # scratch that holds one position of the dimension, tested all the same
         nowhere = emit.splat(number_attribute(0, IndexType()), where.lanes)
@@ -40,7 +52,7 @@ def padded_read(emit: Emitter, access: Access, env: Env, dim: int | None, where:
 
 def _inside(
     emit: Emitter,
-    access: Access,
+    read: PaddedAccess,
     env: Env,
     dim: int | None,
     lanes: int,
@@ -49,14 +61,17 @@ def _inside(
     """Whether every index of a padded read that may be outside is inside, per lane of `dim`."""
     inside = mask
     lanes = 1 if dim is None else lanes
-    for axis in access.tested:
-        form, extent = access.axes[axis], access.shape[axis]
+    for axis in read.access.tested:
+        form, end = read.access.axes[axis], read.edges[axis]
         position = broadcast(emit, emit.value(emit.linear(form, env)), lanes)
         scale = 0 if dim is None else form.coefficient(dim)
         if scale:
             steps = emit.lane_numbers(lanes, scale=scale)
             position = emit.add(binary_op(arith.AddiOp, position, steps))
-        limit = emit.splat(number_attribute(extent, IndexType()), lanes)
+        if isinstance(end, int):
+            limit = emit.splat(number_attribute(end, IndexType()), lanes)
+        else:
+            limit = broadcast(emit, end, lanes)
         # Unsigned comparison refuses negative indices too.
         fits = compare(emit, position, limit, "ult")
         inside = fits if inside is None else emit.add(binary_op(arith.AndIOp, inside, fits))

@@ -171,6 +171,7 @@ class RowSegment:
             emitter.epilogue = TotalsEpilogue(sweep.followers, envs, *where)
         if schedule.jam is not None and isinstance(emitter, ColumnEmitter):
             emitter.jammed = ranges[order.index(schedule.jam.dim)]
+            emitter.open_tiles = bool(set(sweep.kept) & set(self.memory.ends.get(sweep, ())))
 
         def at_point(inner: Emitter, at: list[Index]) -> None:
             bound = {**env, **{order[p]: index for p, index in zip(outer, at, strict=True)}}

@@ -18,7 +18,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
-from lamina.passes.schedule.call_extents import extents_of, open_axes
+from lamina.passes.schedule.call_extents import extents_of, limits_of, open_axes
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
 
@@ -43,7 +43,7 @@ class Access:
     shape: tuple[int, ...] = ()
     pad: Attribute | None = None
     tested: tuple[int, ...] = ()
-    """Axes along which a padded read may be outside."""
+    """Axes along which a padded read may be outside, of its type or of `lamina.limits`."""
     packed_dims: frozenset[int] = frozenset()
     """Dimensions that a packed operand depends on; its own schedule computes the offset."""
     extents: tuple[int, ...] | None = None
@@ -195,7 +195,8 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
     ]
     access = Access(value, offset, kind.element_type, forms, shape, extents=extents_of(value))
     if outside:
-        access.pad, access.tested = pad, tuple(outside)
+        limited = [axis for axis, number in enumerate(limits_of(value) or ()) if number >= 0]
+        access.pad, access.tested = pad, tuple(sorted({*outside, *limited}))
     return access
 
 

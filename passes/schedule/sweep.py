@@ -28,7 +28,7 @@ from lamina.passes.schedule.combine import combine, store, store_past_if
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
-from lamina.passes.schedule.padded_read import padded_read
+from lamina.passes.schedule.padded_read import PaddedAccess, padded_read
 from lamina.passes.schedule.pair_results import stores_pairs
 from lamina.passes.schedule.peel import Vectors, aligned_start, by_vectors, mask_below, whole_steps
 from lamina.passes.schedule.prefetch import Ahead
@@ -322,11 +322,11 @@ class SweepEmitter:
                     at.stage.op, "it reads a buffer of the kernel that nothing has written"
                 )
             where = self._place(emit, access, at)
-            at.body.values[argument] = (
-                load(emit, where)
-                if access.pad is None
-                else padded_read(emit, access, at.env, at.dim, where)
-            )
+            if access.pad is None:
+                at.body.values[argument] = load(emit, where)
+                continue
+            read = PaddedAccess(access, self.memory.edges.get(access.memory, access.shape))
+            at.body.values[argument] = padded_read(emit, read, at.env, at.dim, where)
 
     def _place(self, emit: Emitter, access: Access, at: Step) -> Elements:
         """Where the lanes of an access are at a step."""
