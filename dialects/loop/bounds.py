@@ -184,7 +184,7 @@ class BoundsAttr(ParametrizedAttribute):
 
 
 def is_end(bound: Bound) -> bool:
-    """Whether a bound is an upper one: a multiple of a number of the call, less positions of rows."""
+    """Whether a bound is an upper one: a multiple of a number of the call, less rows' positions."""
     numbers = [c for d, c in bound.form.terms if d >= FIRST_COUNT]
     rows = [c for d, c in bound.form.terms if d < FIRST_COUNT]
     one = len(numbers) == 1 and numbers[0] > 0

@@ -73,6 +73,11 @@ class NestSchedule(Clauses):
         "Unroll-and-jam: positions of another kept dimension (of a product: its rows) whose totals "
         "are computed side by side.",
     )
+    unroll_dims: tuple[int, ...] | None = clause(
+        DIMS,
+        "With `jam`: reduced dimensions whose loops are written out, so that what positions side "
+        "by side read alike, such as lines that windows share, is loaded once.",
+    )
     tail: tuple[int, ...] | None = clause(
         NUMBERS,
         "Of a product: rows of the tiles that compute what those of `jam` leave over, and of those "

@@ -14,6 +14,9 @@ COLUMN_UNROLL = 4
 OPEN_COLUMN_UNROLL = 2
 """The same where columns end at a number of the call: fewer than a tile are masked, and vectors of
 which none counts are computed too."""
+MOST_UNROLLED = 128
+"""Multiplications of a register tile whose loop over lines of a window is written out: a window of
+seven lines has 112."""
 ACCUMULATOR_SHARE = 2
 """One register in so many holds a total; the others hold what is multiplied."""
 STREAMS = 4

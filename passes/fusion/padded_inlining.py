@@ -57,9 +57,7 @@ class PaddedRead:
     extents: Sequence[int]
 
 
-def guard_of(
-    read: PaddedRead, producer: GenericOp, composed: Sequence[Forms], pads: Pads
-) -> Guard:
+def guard_of(read: PaddedRead, producer: GenericOp, composed: Sequence[Forms], pads: Pads) -> Guard:
     """What chooses, at the end of the producer's body, between its value and the pad.
 
     Nothing chooses along an axis beyond which the body gives the pad by itself: where what it reads

@@ -4,8 +4,8 @@
                               %rows: memref<i64>, %columns: memref<i64>)
 
 Element (i, j) is at `i * %columns + j`: memory is row-major over the extents that the call has, not
-over those of the type, which are the most that they can be. With `lamina.limits`, reads that give a pad
-beyond the edge of a tensor give it from these numbers on: nobody knows what stands behind them.
+over those of the type, which are the most that they can be. With `lamina.limits`, reads that give a
+pad beyond the edge of a tensor give it from these numbers on: nobody knows what stands behind them.
 """
 
 from __future__ import annotations

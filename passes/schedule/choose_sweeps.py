@@ -41,6 +41,7 @@ from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.memory import Memory, Sweep
 from lamina.passes.schedule.online_softmax import online_softmax
+from lamina.passes.schedule.overlaps import overlapping_dims
 from lamina.passes.schedule.prefetch import (
     Stream,
     is_plain,
@@ -307,6 +308,7 @@ def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundi
     widest = -(-across // -(-across // min(together, most)))
     vectors, height = min(map(fitting, range(widest, 0, -1)), key=loads)
     decide(stage, jam=By(jammed, height), unroll=vectors)
+    decide(stage, unroll_dims=overlapping_dims(stage, vectors * height))
 
 
 def _online(sweeps: Sequence[Sweep]) -> None:

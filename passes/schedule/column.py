@@ -25,11 +25,12 @@ from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
-from lamina.passes.schedule.memory import Env, Envs
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors, each_vector, mask_below
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.shared_loads import Positions, SharedLoads
+from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.sweep import Step, SweepEmitter
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.window_prefetch import WindowPrefetch, windows_ahead
 
@@ -46,8 +47,14 @@ class ColumnEmitter(SweepEmitter):
     """Positions of the jammed dimension that are run; None for all."""
     open_tiles: bool = False
     """Whether the jammed dimension, or that of vectors, ends at a number of the call."""
+    shared: SharedLoads | None = None
+    """What positions side by side share, while they are written out."""
     epilogue: TotalsEpilogue | None = None
     """What is computed of the totals before they are stored."""
+
+    def __init__(self, sweep: Sweep, memory: Memory, outputs: set[SSAValue]) -> None:
+        super().__init__(sweep, memory, outputs)
+        self.positions = Positions()
 
     def run(self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]]) -> None:
         if (jam := self.sweep.schedule.jam) is not None:
@@ -59,10 +66,9 @@ class ColumnEmitter(SweepEmitter):
 
         each_vector(emit, ranges[self.place], self.lanes, tile, self.unroll)
 
-    def _beside(
-        self, emit: Emitter, at: Index, count: int, mask: SSAValue | None
-    ) -> list[Vectors]:
-        return [Vectors(emit.plus(at, n * self.lanes), 1, mask) for n in range(count)]
+    def _beside(self, emit: Emitter, at: Index, count: int, mask: SSAValue | None) -> list[Vectors]:
+        places = [self.positions.behind(emit, at, n * self.lanes) for n in range(count)]
+        return [Vectors(place, 1, mask) for place in places]
 
     def _jammed(
         self, emit: Emitter, envs: Envs, ranges: Sequence[tuple[Index, Index]], jam: By
@@ -73,9 +79,8 @@ class ColumnEmitter(SweepEmitter):
         low, high = self.jammed or (0, stage.extents[jam.dim])
 
         def run(inner: Emitter, first: Index, count: int, blocks: Blocks) -> None:
-            bound = [
-                {stage: {**envs[stage], jam.dim: inner.plus(first, j)}} for j in range(count)
-            ]
+            lines = [self.positions.behind(inner, first, j) for j in range(count)]
+            bound = [{stage: {**envs[stage], jam.dim: line}} for line in lines]
 
             def tile(deeper: Emitter, places: Sequence[Vectors]) -> None:
                 for envs, at in product(bound, places if ahead else ()):
@@ -116,7 +121,8 @@ class ColumnEmitter(SweepEmitter):
 
         def block(inner: Emitter, column: Index) -> None:
             start = _moved_up(inner, column, columns, wide)
-            tile(inner, [Vectors(inner.plus(start, step), 1, mask) for step in steps])
+            places = [self.positions.behind(inner, start, step) for step in steps]
+            tile(inner, [Vectors(place, 1, mask) for place in places])
 
         emit.each(0, columns, wide, block)
 
@@ -161,19 +167,28 @@ class ColumnEmitter(SweepEmitter):
         places: Sequence[Vectors],
     ) -> None:
         """Reduce and store vectors at these `places` of several rows, which share their loops."""
-        reduced = [p for p in range(len(ranges)) if p != self.place]
+        (stage,) = self.sweep.stages
+        written_out = self._written_out(stage, ranges)
+        reduced = [p for p in range(len(ranges)) if p not in (self.place, *written_out)]
         count = len(self.reductions)
 
         def point(inner: Emitter, at: list[Index], values: list[SSAValue]) -> list[SSAValue]:
+            self.shared = SharedLoads(self.memory, self.positions) if written_out else None
+            for near in product(*(range(self.sweep.extents[p]) for p in written_out)):
+                index = zip((*reduced, *written_out), (*at, *near), strict=True)
+                bound = {self.sweep.order[stage][place]: here for place, here in index}
+                values = step(inner, bound, values)
+            self.shared = None
+            return values
+
+        def step(inner: Emitter, bound: Env, values: list[SSAValue]) -> list[SSAValue]:
             made: list[SSAValue] = []
             for envs in rows:
-                bound = envs
-                for place, index in zip(reduced, at, strict=True):
-                    bound = self._bind(bound, place, index)
-                prepared = {s: self._prepare(inner, s, bound[s]) for s in self.sweep.stages}
+                here = {s: {**env, **bound} for s, env in envs.items()}
+                prepared = {s: self._prepare(inner, s, here[s]) for s in self.sweep.stages}
                 for place in places:
                     part = values[len(made) : len(made) + count]
-                    made += self._step(inner, bound, prepared, place, part)
+                    made += self._step(inner, here, prepared, place, part)
             return made
 
         start = self._start(emit) * (len(places) * len(rows))
@@ -186,9 +201,27 @@ class ColumnEmitter(SweepEmitter):
                     self._store_total(emit, envs[stage], (stage, number), total, at)
                     made[stage.writes[number].memory] = Lane(total, False)
                 if self.epilogue is not None:
-                    (stage,) = self.sweep.stages
                     bound = {**envs[stage], self.sweep.order[stage][self.place]: at.at}
                     self.epilogue.run(emit, bound, made, at.mask)
+
+    def _written_out(self, stage: Stage, ranges: Sequence[tuple[Index, Index]]) -> list[int]:
+        """The places of the loops that are written out; those that end at numbers of the call are
+        not."""
+        dims, order = self.sweep.schedule.unroll_dims or (), self.sweep.order[stage]
+        return [p for p in range(len(ranges)) if order[p] in dims and isinstance(ranges[p][1], int)]
+
+    def _invariant(self, emit: Emitter, access: Access, env: Env, dim: int | None) -> Lane:
+        if self.shared is None:
+            return super()._invariant(emit, access, env, dim)
+        there = env if dim is None else {**env, dim: 0}
+        return self.shared.load(emit, access, there, Elements(self.memory.flat[access.memory], 0))
+
+    def _elements(self, emit: Emitter, access: Access, at: Step) -> Lane:
+        if self.shared is None or access.pad is not None or at.dim is None:
+            return super()._elements(emit, access, at)
+        stride = self.memory.lane_stride(access, at.dim)
+        where = Elements(self.memory.flat[access.memory], 0, stride, self.lanes, at.mask)
+        return self.shared.load(emit, access, at.env, where)
 
     def _accumulate(
         self,

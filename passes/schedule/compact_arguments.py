@@ -45,6 +45,7 @@ _CLAUSES = frozenset(
         "order",
         "vectorize",
         "unroll",
+        "unroll_dims",
         "jam",
         "rfactor",
         "tile",

@@ -2,7 +2,7 @@
 
     %0 = select(%mask, %x, 0.0)   // %x is read with a pad of 0.0, from where the mask is false on
 
-Both ask whether a position is below a number of the call; where `lamina.limits` has the read ask it,
+Both ask whether a position is below a number of the call; where `lamina.limits` has the read ask,
 the mask may be taken for true.
 """
 

@@ -254,9 +254,7 @@ def _edges(op: GenericOp, value: SSAValue) -> list[Demand]:
     return [*reads, *(EVERYTHING for out in op.outs if out is value)]
 
 
-def _reaches_beyond(
-    index_map: AffineMap, extents: Sequence[int], shape: Sequence[int]
-) -> bool:
+def _reaches_beyond(index_map: AffineMap, extents: Sequence[int], shape: Sequence[int]) -> bool:
     """Whether some point of a domain has an index outside of a shape."""
     ranges = [form.range(extents) for form in forms_of(index_map, extents) or ()]
     return any(

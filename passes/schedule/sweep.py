@@ -216,9 +216,7 @@ class SweepEmitter:
             if held is not None:
                 body.values[argument] = Lane(held, True)
             elif dim is None or not self.memory.varies(access, dim):
-                at = self.memory.offset(emit, access, env, dim)
-                flat = self.memory.flat[access.memory]
-                body.values[argument] = load(emit, Elements(flat, at))
+                body.values[argument] = self._invariant(emit, access, env, dim)
         for op in stage.op.block.ops:
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
@@ -227,6 +225,11 @@ class SweepEmitter:
             elif op.results and op.results[0] not in body.values and body.is_invariant(op):
                 body.run(emit, [op], self._sources(stage), None)
         return body
+
+    def _invariant(self, emit: Emitter, access: Access, env: Env, dim: int | None) -> Lane:
+        """The element that an access reads, whatever the position along `dim`."""
+        at = self.memory.offset(emit, access, env, dim)
+        return load(emit, Elements(self.memory.flat[access.memory], at))
 
     def _arguments(self, stage: Stage) -> list[tuple[Access, SSAValue]]:
         arguments = stage.op.block.args[: len(stage.reads)]
@@ -321,12 +324,15 @@ class SweepEmitter:
                 raise invalid(
                     at.stage.op, "it reads a buffer of the kernel that nothing has written"
                 )
-            where = self._place(emit, access, at)
-            if access.pad is None:
-                at.body.values[argument] = load(emit, where)
-                continue
-            read = PaddedAccess(access, self.memory.edges.get(access.memory, access.shape))
-            at.body.values[argument] = padded_read(emit, read, at.env, at.dim, where)
+            at.body.values[argument] = self._elements(emit, access, at)
+
+    def _elements(self, emit: Emitter, access: Access, at: Step) -> Lane:
+        """What an access reads from memory at a step."""
+        where = self._place(emit, access, at)
+        if access.pad is None:
+            return load(emit, where)
+        read = PaddedAccess(access, self.memory.edges.get(access.memory, access.shape))
+        return padded_read(emit, read, at.env, at.dim, where)
 
     def _place(self, emit: Emitter, access: Access, at: Step) -> Elements:
         """Where the lanes of an access are at a step."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop.clauses import MOST, By
+from lamina.dialects.loop.clauses import MOST, MOST_COPIES, By
 from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.illegal import dim_names, illegal
@@ -18,6 +19,8 @@ from lamina.passes.schedule.transpose import turned_reads
 
 PACKED_ALONE = ("terms", "tail", "double_buffer")
 """Clauses that only packed products have."""
+MOST_WRITTEN_OUT = 8 * MOST_COPIES
+"""Copies of a body in a tile whose loops are written out: code grows with them."""
 
 
 def verify_sweep(sweep: Sweep) -> None:
@@ -29,6 +32,8 @@ def verify_sweep(sweep: Sweep) -> None:
         raise _refuse(sweep, "prefetch_tiles: only with transpose")
     if schedule.jam is not None:
         _verify_kept(sweep, "jam", schedule.jam)
+    if schedule.unroll_dims is not None:
+        _verify_unrolled(sweep, schedule.unroll_dims)
     if schedule.rfactor is not None:
         _verify_rfactor(sweep, schedule.rfactor)
     if schedule.tile is not None:
@@ -126,6 +131,20 @@ def _verify_kept(sweep: Sweep, name: str, by: By) -> None:
         raise _refuse(sweep, f"{name} = d{by.dim}: kept beside that of vectors: {dim_names(legal)}")
     if by.count > stage.extents[by.dim]:
         raise _refuse(sweep, f"{name}: d{by.dim} has {stage.extents[by.dim]} positions")
+
+
+def _verify_unrolled(sweep: Sweep, dims: Sequence[int]) -> None:
+    """Loops that are written out are over reduced dimensions of a jammed nest, and short."""
+    stage, schedule = sweep.stages[0], sweep.schedule
+    legal = [d for d in sweep.order[stage] if d in stage.reduced] if schedule.jam else []
+    if not set(dims) <= set(legal):
+        where = f"reduced, of a nest with jam: {dim_names(legal)}"
+        raise _refuse(sweep, f"unroll_dims = {dim_names(dims)}: {where}")
+    jammed = schedule.jam.count if schedule.jam else 1
+    copies = prod(stage.extents[d] for d in dims) * jammed * (schedule.unroll or 1)
+    if copies > MOST_WRITTEN_OUT:
+        legal = f"{MOST_WRITTEN_OUT} are the most"
+        raise _refuse(sweep, f"unroll_dims = {dim_names(dims)}: {copies} copies; {legal}")
 
 
 def _verify_rfactor(sweep: Sweep, by: By) -> None:
