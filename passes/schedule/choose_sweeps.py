@@ -308,7 +308,7 @@ def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundi
     widest = -(-across // -(-across // min(together, most)))
     vectors, height = min(map(fitting, range(widest, 0, -1)), key=loads)
     decide(stage, jam=By(jammed, height), unroll=vectors)
-    decide(stage, unroll_dims=overlapping_dims(stage, vectors * height))
+    decide(stage, unroll_dims=overlapping_dims(stage, column, vectors * height))
 
 
 def _online(sweeps: Sequence[Sweep]) -> None:
