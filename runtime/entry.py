@@ -94,10 +94,10 @@ class Slot:
     (what must hold; `target` is the message). `dtype` is the element type as IR spells it. `sizes`
     has, for each dimension of an output, the number of the `size` slot that says how much of it
     counts, or -1 for all; `limits` has, for each dimension of an input or output, the place of the
-    input slot that says how far the program reaches, or -1. `extents` has the same of what lies in
-    memory row-major over numbers of the call. `is_number` says that callers get a
-    Python number. `codes` names the narrow type that callers' arrays have, whose codes the program
-    reads or writes as ui8.
+    input slot, or of an output the `size` slot, that says how far the program reaches, or -1.
+    `extents` has the same of what lies in memory row-major over numbers of the call. `is_number`
+    says that callers get a Python number. `codes` names the narrow type that callers' arrays have,
+    whose codes the program reads or writes as ui8.
 
         arrays = [np.zeros(slot.shape, slot.numpy_dtype) for slot in compiled.inputs]
     """

@@ -61,7 +61,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
         entries.pop(DIMS, None)
         kind = argument.type
         shape = shape_of(declared, names)
-        note_counts(entries, [_told_by(extent) for extent in shape])
+        _note_counts(entries, [_told_by(extent) for extent in shape])
         most = [_most(extent) for extent in shape]
         for extent, bound in zip(shape, most, strict=True):
             if bound is None:
@@ -89,7 +89,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
 
 
-def note_counts(entries: dict[str, Attribute], inputs: Sequence[str | None]) -> None:
+def _note_counts(entries: dict[str, Attribute], inputs: Sequence[str | None]) -> None:
     """Note the inputs that say how much of each dimension counts, "" where all of it does.
 
     Not if one is None, as no input says it, and not if but the first dimension is open: the whole

@@ -20,7 +20,7 @@ from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
-from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments, note_counts
+from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together, moved_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
@@ -38,6 +38,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
 from lamina.lowering.core_aten_to_prims.table import limitations
 from lamina.lowering.tensor_types import element_of, is_bool
 from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
+from lamina.passes.contracts.entry_attributes import COUNTS
 from lamina.passes.refusal import unsupported
 
 _ASSERTIONS = frozenset(
@@ -293,9 +294,10 @@ def _return(function: FuncOp, op: Operation, state: State) -> None:
             IntegerAttr(-1 if size is None else counts.setdefault(size, len(counts)), i64)
             for size in tensor.sizes
         )
-        note_counts(
-            entry, ["" if size is None else state.inputs.get(size) for size in tensor.sizes]
-        )
+        # Of what follows from inputs, `lamina.sizes` alone knows.
+        told = ["" if size is None else state.inputs.get(size, "") for size in tensor.sizes]
+        if any(size is not None for size in tensor.sizes[1:]):
+            entry[COUNTS] = ArrayAttr(map(StringAttr, told))
     if function.sym_name.data != "main" and (counts or state.checks):
         raise unsupported(op, "a size that depends on data outside of @main")
     for count in counts:

@@ -325,14 +325,15 @@ def _is_number(kind: Attribute) -> bool:
 
 def _verify_numbers(declared: Declared, arguments: Sequence[Declared], key: str) -> None:
     """Where accesses to an argument end, and how it lies in memory, follows from numbers that calls
-    bring."""
+    bring; for a result also from those that the program computes in front of it."""
     given, limits = declared.type, declared.entries[key]
     if not isinstance(given, MemRefType) or declared.kind not in ("input", "output"):
         raise declared.refuse(f"{key} is for inputs and outputs in memory")
+    kinds = ("input", "size") if declared.kind == "output" else ("input",)
     sizes = [
         one.number
         for one in arguments
-        if one.kind == "input" and one.type == MemRefType(i64, []) and one is not declared
+        if one.kind in kinds and one.type == MemRefType(i64, []) and one is not declared
     ]
     found = (
         [entry.value.data for entry in limits if isinstance(entry, IntegerAttr)]
@@ -342,8 +343,9 @@ def _verify_numbers(declared: Declared, arguments: Sequence[Declared], key: str)
     rank = len(given.get_shape())
     if len(found) != rank or not all(number in (-1, *sizes) for number in found):
         raise declared.refuse(
-            f"{key} has {rank} numbers of arguments that are sizes, memref<i64> of kind input "
-            f"({', '.join(map(str, sizes)) or 'none'} here), or -1: not {limits}"
+            f"{key} has {rank} numbers of arguments that are sizes, memref<i64> of kind "
+            f"{' or '.join(kinds)} ({', '.join(map(str, sizes)) or 'none'} here), or -1: "
+            f"not {limits}"
         )
 
 

@@ -17,6 +17,9 @@ which none counts are computed too."""
 MOST_UNROLLED = 128
 """Multiplications of a register tile whose loop over lines of a window is written out: a window of
 seven lines has 112."""
+LEAST_INNER = 8
+"""Vectors of a row from which on those in the middle are told from those at edges that are numbers
+of the call: the latter are two loops more."""
 ACCUMULATOR_SHARE = 2
 """One register in so many holds a total; the others hold what is multiplied."""
 STREAMS = 4

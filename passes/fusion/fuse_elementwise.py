@@ -233,7 +233,7 @@ def _try_inline(
     elif (narrow := widened_pad(producer, composed, forms, value, pad)) is not None:
         fused = inline(op, number, producer, position, composed, [narrow])
     else:
-        pads = pads_for(producer, composed, op.extents)
+        pads = pads_for(producer, composed, op.extents, pad)
         read = PaddedRead(pad, forms, shape_of(value), op.extents)
         guard = guard_of(read, producer, composed, pads)
         fused = inline(op, number, producer, position, composed, pads, guard)

@@ -118,6 +118,22 @@ def note_ends(
         _note_masks(kernel, left)
 
 
+def note_padded_masks(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: dict[Reach, int],
+) -> None:
+    """Note the masks that are read beyond their edges, beside what they mask: where reads of that
+    end at the same numbers (`limit-padded-reads`) they say nothing more."""
+    arguments = kernel.body.block.args
+    padded = {v for nest in nests for v, _, pad in nest.reads if pad is not None}
+    wanted = [(mask, count) for mask, count in _common_masks(calls) if arguments[mask] in padded]
+    known = _Numbers(len(arguments), calls, numbers)
+    if wanted:
+        _note_masks(kernel, {mask: known.of(Reach(count)) for mask, count in wanted})
+
+
 def live_sums(
     kernel: func.FuncOp,
     nests: Sequence[GenericOp],

@@ -92,17 +92,22 @@ def guard_of(read: PaddedRead, producer: GenericOp, composed: Sequence[Forms], p
     return choose
 
 
-def pads_for(producer: GenericOp, composed: Sequence[Forms], extents: Sequence[int]) -> Pads:
-    """The pads of the producer's reads at composed places: any number where one may lie outside."""
+def pads_for(
+    producer: GenericOp, composed: Sequence[Forms], extents: Sequence[int], pad: Attribute
+) -> Pads:
+    """The pads of the producer's reads at composed places: where one may lie outside, and has none,
+    that of the read of its result, or 0. Any number will do; this one a mask hands on."""
     pads: Pads = []
     given = zip(producer.inputs, composed, producer.pad_values, producer.block.args, strict=False)
-    for value, forms, pad, argument in given:
+    for value, forms, own, argument in given:
         ranges = [form.range(extents) for form in forms]
         is_inside = all(
             low >= 0 and high < extent
             for (low, high), extent in zip(ranges, shape_of(value), strict=True)
         )
-        pads.append(pad if pad is not None or is_inside else _zero(argument.type))
+        handed = isinstance(pad, FloatAttr) and pad.type == argument.type
+        any_number = pad if handed else _zero(argument.type)
+        pads.append(own if own is not None or is_inside else any_number)
     return pads
 
 

@@ -22,14 +22,21 @@ from dataclasses import dataclass, fields
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    i64,
+)
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
-from lamina.passes.contracts.declared import arguments_of, text_of
+from lamina.passes.contracts.declared import Declared, arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
@@ -94,18 +101,41 @@ def _candidates(entry: func.FuncOp) -> Iterator[tuple[BlockArgument, Extents]]:
     numbers = {declared.name: declared.number for declared in arguments}
     written = {text_of(declared.entries.get("lamina.target")) for declared in arguments}
     for value, declared in zip(entry.body.block.args, arguments, strict=True):
-        counts, limits = declared.entries.get(COUNTS), declared.entries.get(LIMITS)
-        if not isinstance(counts, ArrayAttr) or not isinstance(limits, ArrayAttr):
+        limits = declared.entries.get(LIMITS)
+        if not isinstance(limits, ArrayAttr) or declared.kind not in ("input", "output"):
             continue
-        if declared.name in written or declared.kind not in ("input", "output"):
+        if declared.name in written or (told := _told(declared, numbers)) is None:
             continue
-        names = [text_of(name) for name in counts]
-        if not all(name == "" or name in numbers for name in names):
-            continue
-        extents = tuple(numbers.get(name or "", -1) for name in names)
+        made = _made(declared, arguments)
+        extents = tuple(n if n >= 0 else own for n, own in zip(told, made, strict=True))
         ends = _numbers(limits)
         if open_axes(extents) and all(e in (-1, end) for e, end in zip(extents, ends, strict=True)):
             yield value, extents
+
+
+def _told(declared: Declared, numbers: Mapping[str, int]) -> list[int] | None:
+    """For each dimension of an argument the input that says how much of it counts, or -1; None
+    where that is no input."""
+    counts = declared.entries.get(COUNTS)
+    if not isinstance(counts, ArrayAttr):
+        return None if declared.kind == "input" else [-1] * _rank(declared)
+    names = [text_of(name) for name in counts]
+    fits = all(name == "" or name in numbers for name in names)
+    return [numbers.get(name or "", -1) for name in names] if fits else None
+
+
+def _made(declared: Declared, arguments: Sequence[Declared]) -> list[int]:
+    """For each dimension of a result the argument that the program writes its size to, or -1."""
+    sizes = declared.entries.get("lamina.sizes")
+    places = [one.number for one in arguments if one.kind == "size"]
+    if not isinstance(sizes, ArrayAttr) or declared.kind != "output":
+        return [-1] * _rank(declared)
+    return [places[number] if number >= 0 else -1 for number in _numbers(sizes)]
+
+
+def _rank(declared: Declared) -> int:
+    assert isinstance(declared.type, MemRefType)
+    return len(declared.type.get_shape())
 
 
 def _keep_possible(

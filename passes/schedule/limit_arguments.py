@@ -89,8 +89,17 @@ def _sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
     }
 
 
+def _made_sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
+    """The arguments that a program writes sizes of its results to, by their places."""
+    return {
+        value: declared.number
+        for value, declared in zip(entry.body.block.args, arguments_of(entry), strict=True)
+        if declared.kind == "size"
+    }
+
+
 def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
-    sizes, arguments = _sizes(entry), arguments_of(entry)
+    sizes, made, arguments = _sizes(entry), _made_sizes(entry), arguments_of(entry)
     entries = [dict(declared.entries) for declared in arguments]
     for value, declared, noted in zip(entry.body.block.args, arguments, entries, strict=True):
         noted.pop(LIMITS, None)  # it is no choice: what does not follow is not so
@@ -98,8 +107,9 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
             continue
         limits = accesses.of(value)
         strides, shape = row_major_strides(shape_of(value)), shape_of(value)
+        known = {**sizes, **made} if declared.kind == "output" else sizes
         ends = [
-            next((n for size, n in sizes.items() if Limit(*at, Reach(size)) in limits), -1)
+            next((n for size, n in known.items() if Limit(*at, Reach(size)) in limits), -1)
             for at in zip(strides, shape, strict=True)
         ]
         if any(number >= 0 for number in ends):

@@ -24,6 +24,8 @@ class PaddedAccess:
 
     access: Access
     edges: Sequence[Index]
+    inside: frozenset[int] = frozenset()
+    """Axes along which it is known to be inside."""
 
 
 def padded_read(
@@ -62,6 +64,8 @@ def _inside(
     inside = mask
     lanes = 1 if dim is None else lanes
     for axis in read.access.tested:
+        if axis in read.inside:
+            continue
         form, end = read.access.axes[axis], read.edges[axis]
         position = broadcast(emit, emit.value(emit.linear(form, env)), lanes)
         scale = 0 if dim is None else form.coefficient(dim)

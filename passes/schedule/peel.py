@@ -58,6 +58,22 @@ def by_vectors(
     return carried
 
 
+def masked_vectors(
+    emit: Emitter,
+    bounds: tuple[Index, Index],
+    lanes: int,
+    carried: list[SSAValue],
+    step: VectorStep,
+) -> list[SSAValue]:
+    """A loop over a few positions, one vector a step, each of them masked."""
+    low, high = bounds
+
+    def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
+        return step(inner, Vectors(index, 1, mask_below(inner, high, index, lanes)), values)
+
+    return emit.loop(low, high, lanes, carried, body)
+
+
 def each_vector(
     emit: Emitter,
     bounds: tuple[Index, Index],
@@ -114,7 +130,9 @@ def aligned_start(
                 others += [low + form.constant]
             if all(c % lanes == 0 for c in others):
                 return low
-            if isinstance(low, int) and isinstance(high, int) and high - low < LEAST_RUN * lanes:
+            known = isinstance(low, int) and isinstance(high, int)
+            longest = high - low if known else sweep.extents[place]
+            if longest < LEAST_RUN * lanes:
                 return None
             at = memory.offset(emit, write, {**envs[stage], dim: low}, None)
             past = emit.remainder(at, lanes)

@@ -26,11 +26,18 @@ from lamina.passes.schedule.body import (
 )
 from lamina.passes.schedule.combine import combine, store, store_past_if
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.inner_range import along, inner_range
 from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.padded_read import PaddedAccess, padded_read
 from lamina.passes.schedule.pair_results import stores_pairs
-from lamina.passes.schedule.peel import Vectors, aligned_start, by_vectors, mask_below, whole_steps
+from lamina.passes.schedule.peel import (
+    Vectors,
+    aligned_start,
+    by_vectors,
+    masked_vectors,
+    whole_steps,
+)
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements, store_pairs
@@ -71,6 +78,7 @@ class SweepEmitter:
         self.accumulators = Accumulators.of(sweep.stages)
         self.reductions = self.accumulators.results
         self._past_caches = True
+        self._is_inside = False
         self.unroll = sweep.schedule.unroll or 1
         self.dots = bool(sweep.schedule.dot_pairs)
 
@@ -179,14 +187,16 @@ class SweepEmitter:
         )
         self._past_caches = start is not None
         if start is not None and start != low:
-
-            def head(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-                mask = mask_below(inner, start, index, self.lanes)
-                return step(inner, Vectors(index, 1, mask), values)
-
-            carried = emit.loop(low, start, self.lanes, carried, head)
+            carried = masked_vectors(emit, (low, start), self.lanes, carried, step)
             low = start
-        return by_vectors(emit, (low, high), self.lanes, self.unroll, carried, step)
+        inner = inner_range(emit, self.memory, self.sweep, rows[0], (low, high))
+        if inner is None:
+            return by_vectors(emit, (low, high), self.lanes, self.unroll, carried, step)
+        carried = masked_vectors(emit, (low, inner[0]), self.lanes, carried, step)
+        self._is_inside = True
+        carried = by_vectors(emit, inner, self.lanes, self.unroll, carried, step)
+        self._is_inside = False
+        return masked_vectors(emit, (inner[1], high), self.lanes, carried, step)
 
     def _fetch_ahead(self, emit: Emitter, envs: Envs, index: Index, into_step: int) -> None:
         wanted = [a for a in self.ahead if a.begins_line(into_step)]
@@ -331,7 +341,9 @@ class SweepEmitter:
         where = self._place(emit, access, at)
         if access.pad is None:
             return load(emit, where)
-        read = PaddedAccess(access, self.memory.edges.get(access.memory, access.shape))
+        edges = self.memory.edges.get(access.memory, access.shape)
+        inside = along(access, at.dim) if self._is_inside else frozenset[int]()
+        read = PaddedAccess(access, edges, inside)
         return padded_read(emit, read, at.env, at.dim, where)
 
     def _place(self, emit: Emitter, access: Access, at: Step) -> Elements:

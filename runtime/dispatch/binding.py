@@ -179,9 +179,13 @@ class BoundProgram:
         ]
 
     def _limit(self, value: Any, slot: Slot) -> None:
-        """Has an output that is cut take no more memory than the program touches."""
+        """Has an output that is cut take no more memory than the program touches, as far as calls
+        say how much that is before it runs."""
         assert slot.limits is not None
-        limits = (ctypes.c_int32 * len(slot.limits))(*slot.limits)
+        told = [n if n >= 0 and self.slots[n].kind == "input" else -1 for n in slot.limits]
+        if tuple(told) != slot.limits and slot.extents is None:
+            return
+        limits = (ctypes.c_int32 * len(told))(*told)
         count = min(HALVES, max(slot.size.bit_length(), 1))
         buckets = (ctypes.c_void_p * count)(*(bucket(slot.size >> k) for k in range(count)))
         value.limits, value.buckets = ctypes.addressof(limits), ctypes.addressof(buckets)
