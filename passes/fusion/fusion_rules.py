@@ -28,9 +28,14 @@ from lamina.passes.cost.kernel_model import (
     row_products,
     row_tasks,
 )
-from lamina.passes.cost.scratch_budget import MAX_PRODUCT_ROW_BYTES, MAX_ROW_BYTES
+from lamina.passes.cost.scratch_budget import (
+    MAX_PRODUCT_ROW_BYTES,
+    MAX_ROW_BYTES,
+    SCRATCH_BYTES,
+)
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 from lamina.passes.fusion.position_masks import is_position_mask
+from lamina.passes.fusion.slid_windows import is_slid_over
 
 MASK_TAKES_ROWS = Refusal("a mask of positions has fewer rows than its reader")
 """It costs next to nothing: its reader's loops are worth more, and may end at a call's sizes."""
@@ -98,7 +103,9 @@ def align_rows(
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
     own = {m: [rows[m][place] for place in kept] for m in members}
-    too_long = _row_too_long(members, edges, parallel) or _product_row_too_long((*members, op), own)
+    too_long = _row_too_long(members, op, edges, parallel) or _product_row_too_long(
+        (*members, op), own
+    )
     if too_long is not None:
         return too_long
     refusal = _pays(members, op, edges, parallel, machine, forced=said is not None)
@@ -131,17 +138,23 @@ def _lost_rows(
 
 
 def _row_too_long(
-    members: Sequence[GenericOp], edges: Sequence[tuple[int, SSAValue]], parallel: int
+    members: Sequence[GenericOp],
+    op: GenericOp,
+    edges: Sequence[tuple[int, SSAValue]],
+    parallel: int,
 ) -> Refusal | None:
     """Rows between nests live on the stack of the thread that computes them.
 
-    Those that are made of the rows of a product may be as long as these.
+    Those that are made of the rows of a product may be as long as these. Of an image that windows
+    slide over, a few lines are there at a time (`compute_at`).
     """
     products = [product_row_limit(nest) for nest in members if is_product(nest)]
     for _, value in edges:
         limit = max([MAX_ROW_BYTES, *products])
         if is_product(value.owner):
             limit = product_row_limit(value.owner)
+        if value.owner in members and is_slid_over(value, op):
+            limit = SCRATCH_BYTES
         row = value_bytes(value) // max(1, parallel)
         if row > limit:
             return Refusal(f"a row of the result takes {row} bytes of scratch, more than {limit}")
