@@ -14,6 +14,8 @@ COLUMN_UNROLL = 4
 OPEN_COLUMN_UNROLL = 2
 """The same where columns end at a number of the call: fewer than a tile are masked, and vectors of
 which none counts are computed too."""
+OPEN_TILE = 8
+"""Vectors of a whole register tile there: positions fewer than it has are computed one by one."""
 MOST_UNROLLED = 128
 """Multiplications of a register tile whose loop over lines of a window is written out: a window of
 seven lines has 112."""

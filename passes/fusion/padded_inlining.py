@@ -66,7 +66,7 @@ def guard_of(read: PaddedRead, producer: GenericOp, composed: Sequence[Forms], p
     pad, extents = read.pad, read.extents
     bounds: list[tuple[Linear, int, bool]] = []
     for form, extent in zip(read.forms, read.shape, strict=True):
-        known = {
+        known: dict[SSAValue, Attribute] = {
             argument: own
             for value, places, own, argument in zip(
                 producer.inputs, composed, pads, producer.block.args, strict=False
@@ -96,18 +96,37 @@ def pads_for(
     producer: GenericOp, composed: Sequence[Forms], extents: Sequence[int], pad: Attribute
 ) -> Pads:
     """The pads of the producer's reads at composed places: where one may lie outside, and has none,
-    that of the read of its result, or 0. Any number will do; this one a mask hands on."""
+    any number will do, such as the pad of the read of its result where masks hand that on."""
+    handed = _pads(producer, composed, extents, pad)
+    known: dict[SSAValue, Attribute] = {
+        argument: own
+        for argument, own in zip(producer.block.args, handed, strict=False)
+        if own is not None
+    }
+    if value_at(producer.block, known) == pad:
+        return handed
+    return _pads(producer, composed, extents, None)
+
+
+def _pads(
+    producer: GenericOp,
+    composed: Sequence[Forms],
+    extents: Sequence[int],
+    handed: Attribute | None,
+) -> Pads:
+    """The pads of the producer's reads: `handed` of its type, else 0, where it has none of its own
+    and may lie outside."""
     pads: Pads = []
     given = zip(producer.inputs, composed, producer.pad_values, producer.block.args, strict=False)
-    for value, forms, own, argument in given:
+    for value, forms, pad, argument in given:
         ranges = [form.range(extents) for form in forms]
         is_inside = all(
             low >= 0 and high < extent
             for (low, high), extent in zip(ranges, shape_of(value), strict=True)
         )
-        handed = isinstance(pad, FloatAttr) and pad.type == argument.type
-        any_number = pad if handed else _zero(argument.type)
-        pads.append(own if own is not None or is_inside else any_number)
+        fits = isinstance(handed, FloatAttr) and handed.type == argument.type
+        any_number = handed if fits else _zero(argument.type)
+        pads.append(pad if pad is not None or is_inside else any_number)
     return pads
 
 

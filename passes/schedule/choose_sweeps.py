@@ -32,6 +32,7 @@ from lamina.passes.cost.sweep_limits import (
     LIGHT_BODY,
     ONLINE_BLOCK,
     OPEN_COLUMN_UNROLL,
+    OPEN_TILE,
     POINTWISE_UNROLL,
     REDUCTION_UNROLL,
     STREAMS,
@@ -305,6 +306,8 @@ def _jam(stage: Stage, column: int, outer: Sequence[int], around: SweepSurroundi
 
     is_open = column in ends_of(stage.op, stage.op.extents)
     together = OPEN_COLUMN_UNROLL if is_open else COLUMN_UNROLL
+    if is_open:
+        most = min(most, OPEN_TILE)
     widest = -(-across // -(-across // min(together, most)))
     vectors, height = min(map(fitting, range(widest, 0, -1)), key=loads)
     decide(stage, jam=By(jammed, height), unroll=vectors)

@@ -21,7 +21,7 @@ from lamina.passes.schedule.stages import Access, Stage
 def implied_masks(stage: Stage, masks: Mapping[SSAValue, int]) -> list[SSAValue]:
     """The arguments of a body that are such masks; `masks` are arguments of the kernel that are
     false from the number in another one on, and beyond their edges."""
-    reads = dict(zip(stage.op.block.args, stage.reads, strict=False))
+    reads: dict[SSAValue, Access] = dict(zip(stage.op.block.args, stage.reads, strict=False))
     return [
         argument
         for argument, mask in reads.items()

@@ -130,8 +130,9 @@ def aligned_start(
                 others += [low + form.constant]
             if all(c % lanes == 0 for c in others):
                 return low
-            known = isinstance(low, int) and isinstance(high, int)
-            longest = high - low if known else sweep.extents[place]
+            longest = sweep.extents[place]
+            if isinstance(low, int) and isinstance(high, int):
+                longest = high - low
             if longest < LEAST_RUN * lanes:
                 return None
             at = memory.offset(emit, write, {**envs[stage], dim: low}, None)

@@ -94,3 +94,38 @@ func.func private @shared(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes
   }
   func.return
 }
+
+// -----
+
+func.func private @kept(%a: memref<96x58x58xf32>, %w: memref<96x3x3xf32>, %c: memref<96x56x56xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{unroll_dims = d1: reduced, of a nest with jam: d3, d4}}
+  loop.generic (c, y, x, i, j) in [96, 56, 56, 3, 3] reads(%a[c, y + i, x + j] : memref<96x58x58xf32>, %w[c, i, j] : memref<96x3x3xf32>) writes([c, y, x] add into %c : memref<96x56x56xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d2 x 8, unroll = 2, jam = d1 x 4, unroll_dims = [d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @long(%a: memref<96x58x58xf32>, %w: memref<96x3x3xf32>, %c: memref<96x56x56xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{unroll_dims = d3, d4: 1008 copies; 512 are the most}}
+  loop.generic (c, y, x, i, j) in [96, 56, 56, 3, 3] reads(%a[c, y + i, x + j] : memref<96x58x58xf32>, %w[c, i, j] : memref<96x3x3xf32>) writes([c, y, x] add into %c : memref<96x56x56xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d2 x 8, unroll = 4, jam = d1 x 28, unroll_dims = [d3, d4]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+func.func private @no_jam(%x: memref<8x64xf32>, %y: memref<8xf32>) attributes {lamina.kernel} {
+  // expected-error@below {{unroll_dims = d1: reduced, of a nest with jam: none}}
+  loop.generic (i, j) in [8, 64] reads(%x[i, j] : memref<8x64xf32>) writes([i] add into %y : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<unroll_dims = [d1]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}

@@ -125,3 +125,33 @@ func.func private @near(%a: memref<30x30x96xf32>, %w: memref<3x3x96xf32>, %m: me
 }
 // CHECK-LABEL: @near
 // CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 1, jam = d1 x 14>
+
+// -----
+
+// With channels outermost windows slide along vectors, which begin anywhere: lines that windows of
+// neighbouring positions share are loaded once.
+func.func private @lines(%a: memref<96x58x58xf32>, %w: memref<96x3x3xf32>, %c: memref<96x56x56xf32>) attributes {lamina.kernel} {
+  loop.generic (c, y, x, i, j) in [96, 56, 56, 3, 3] reads(%a[c, y + i, x + j] : memref<96x58x58xf32>, %w[c, i, j] : memref<96x3x3xf32>) writes([c, y, x] add into %c : memref<96x56x56xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @lines
+// CHECK:         jam = d1 x 4, unroll_dims = [d3]>
+
+// -----
+
+// Windows that do not overlap share nothing.
+func.func private @apart(%a: memref<96x168x58xf32>, %w: memref<96x3x3xf32>, %c: memref<96x56x56xf32>) attributes {lamina.kernel} {
+  loop.generic (c, y, x, i, j) in [96, 56, 56, 3, 3] reads(%a[c, 3 * y + i, x + j] : memref<96x168x58xf32>, %w[c, i, j] : memref<96x3x3xf32>) writes([c, y, x] add into %c : memref<96x56x56xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @apart
+// CHECK:         jam = d1 x 4>
+// CHECK-NOT:     unroll_dims

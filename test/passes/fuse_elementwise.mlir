@@ -487,3 +487,44 @@ func.func @wide_padding(%x: tensor<8x100xf16>) -> tensor<10x100xf32> {
 }
 // CHECK-LABEL: @wide_padding
 // CHECK:         arith.select
+
+// -----
+
+// What a mask leaves beyond the edge is the pad already, along either axis: nothing is to choose.
+func.func @masked_padding(%x: tensor<8x100xf32>, %m: tensor<100xi1>) -> tensor<10x102xf32> {
+  %s = loop.generic (i, j) in [8, 100] reads(%m[j] : tensor<100xi1>, %x[i, j] : tensor<8x100xf32>) writes([i, j] store : tensor<8x100xf32>) {
+  ^bb0(%b: i1, %p: f32):
+    %z = arith.constant 0xFF800000 : f32
+    %v = arith.select %b, %p, %z : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [10, 102] reads(%s[i - 1, j - 1] pad 0xFF800000 : f32 : tensor<8x100xf32>) writes([i, j] store : tensor<10x102xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t : tensor<10x102xf32>
+}
+// CHECK-LABEL: @masked_padding
+// CHECK:         reads(%m[d1 + -1] pad false : tensor<100xi1>, %x[d0 + -1, d1 + -1] pad 0xff800000 : f32 : tensor<8x100xf32>)
+// CHECK:         arith.select
+// CHECK-NOT:     arith.select
+// CHECK:         loop.yield
+
+// -----
+
+// What is added to it is not, along the axis that the mask does not know of.
+func.func @moved_padding(%x: tensor<8x100xf32>) -> tensor<10x100xf32> {
+  %s = loop.generic (i, j) in [8, 100] reads(%x[i, j] : tensor<8x100xf32>) writes([i, j] store : tensor<8x100xf32>) {
+  ^bb0(%p: f32):
+    %o = arith.constant 1.0 : f32
+    %v = arith.addf %p, %o : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [10, 100] reads(%s[i - 1, j] pad 0.0 : f32 : tensor<8x100xf32>) writes([i, j] store : tensor<10x100xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %t : tensor<10x100xf32>
+}
+// CHECK-LABEL: @moved_padding
+// CHECK-COUNT-2: arith.select

@@ -213,3 +213,56 @@ func.func private @losses(%x: tensor<64x8xf32>, %l: tensor<64xi64>, %n: tensor<i
   }
   func.return %0 : tensor<f32>
 }
+
+// -----
+
+// Nobody reads an image behind the windows of the lines that count: it ends two lines behind those, and in steps of
+// two at twice as many and one. A mask that is read beyond its edge is noted with its number.
+// CHECK-LABEL: @main
+func.func @main(%x: tensor<4x64x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<4x62x64xf32> {lamina.sizes = [-1, 0, -1]}, tensor<4x31x64xf32> {lamina.sizes = [-1, 0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %m = func.call @below(%n) : (tensor<i64>) -> tensor<64xi1>
+  %0 = func.call @windows(%m, %x) : (tensor<64xi1>, tensor<4x64x64xf32>) -> tensor<4x62x64xf32>
+  %1 = func.call @in_steps(%x) : (tensor<4x64x64xf32>) -> tensor<4x31x64xf32>
+  func.return %0, %1, %n : tensor<4x62x64xf32>, tensor<4x31x64xf32>, tensor<i64>
+}
+func.func private @below(%n: tensor<i64>) -> tensor<64xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [64] reads(%n[] : tensor<i64>) writes([i] store : tensor<64xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<64xi1>
+}
+// CHECK-LABEL: func.func private @windows(
+// CHECK-SAME:    lamina.masks = array<i64: 0, 2>
+// CHECK:         store : tensor<4x64x64xf32>) attributes {{.*}}#loop.bounds<1, lower {{.*}} upper affine_map<(d0, d1, d2)[s0] -> ((s0 + 2))>
+// CHECK:         add : tensor<4x62x64xf32>) attributes {{.*}}#loop.bounds<1, lower {{.*}} upper affine_map<(d0, d1, d2, d3)[s0] -> (s0)>
+func.func private @windows(%m: tensor<64xi1>, %x: tensor<4x64x64xf32>) -> tensor<4x62x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (c, i, j) in [4, 64, 64] reads(%m[i - 1] pad false : tensor<64xi1>, %x[c, i - 1, j] pad 0.0 : f32 : tensor<4x64x64xf32>) writes([c, i, j] store : tensor<4x64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%b: i1, %a: f32):
+    %z = arith.constant 0.0 : f32
+    %v = arith.select %b, %a, %z : f32
+    loop.yield %v : f32
+  }
+  %1 = loop.generic (c, i, j, k) in [4, 62, 64, 3] reads(%0[c, i + k, j] : tensor<4x64x64xf32>) writes([c, i, j] add : tensor<4x62x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %1 : tensor<4x62x64xf32>
+}
+// CHECK-LABEL: func.func private @in_steps(
+// CHECK:         store : tensor<4x64x64xf32>) attributes {{.*}}#loop.bounds<1, lower {{.*}} upper affine_map<(d0, d1, d2)[s0] -> (((s0 * 2) + 1))>
+func.func private @in_steps(%x: tensor<4x64x64xf32>) -> tensor<4x31x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (c, i, j) in [4, 64, 64] reads(%x[c, i, j] : tensor<4x64x64xf32>) writes([c, i, j] store : tensor<4x64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %v = arith.negf %a : f32
+    loop.yield %v : f32
+  }
+  %1 = loop.generic (c, i, j, k) in [4, 31, 64, 3] reads(%0[c, 2 * i + k, j] : tensor<4x64x64xf32>) writes([c, i, j] add : tensor<4x31x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %1 : tensor<4x31x64xf32>
+}
