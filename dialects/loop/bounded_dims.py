@@ -14,7 +14,7 @@ one, and so are all weights and sums, with or without what is outside.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from math import inf
@@ -40,6 +40,7 @@ from lamina.dialects.loop.outside_values import (
     is_identity,
 )
 from lamina.dialects.loop.position_bounds import bound_below, comparisons
+from lamina.dialects.loop.reached_bounds import read_within
 
 Bounded = dict[GenericOp, tuple[int, tuple[Bound, ...]]]
 """For each nest that has any: the dimension, and its bounds as forms over the kernel's rows."""
@@ -353,44 +354,11 @@ def _bounds_of_readers(
         common: set[Bound] | None = None
         for reader in users:
             assert isinstance(reader, GenericOp)
-            bounds = _read_within(reader, memory, axis, found[reader])
+            bounds = read_within(reader, memory, axis, found[reader])
             common = bounds if common is None else common & bounds
         if common:
             result[dims[0]] = common
     return result
-
-
-def _read_within(
-    reader: GenericOp, memory: SSAValue, axis: int, bounds: dict[int, set[Bound]]
-) -> set[Bound]:
-    """The bounds within which a nest reads an axis of some memory, each time that it does."""
-    common: set[Bound] | None = None
-    if memory in reader.sources:
-        return set()
-    for value, index_map in zip(reader.inputs, reader.read_maps, strict=True):
-        if value is memory:
-            forms = forms_of(index_map, reader.extents)
-            own = set[Bound]() if forms is None else set(_reached(reader, forms[axis], bounds))
-            common = own if common is None else common & own
-    return common or set()
-
-
-def _reached(reader: GenericOp, form: Linear, bounds: dict[int, set[Bound]]) -> Iterator[Bound]:
-    """The bounds of an index, given those of dimensions: a window reaches behind its position."""
-    rows = rows_of(reader)
-    for dim, step in form.terms:
-        if dim not in bounds or step < 1:
-            continue
-        rest = form.add(Linear.of({dim: -step}))
-        if any(other in rows for other, _ in rest.terms):
-            continue
-        _, last = rest.range(reader.extents)
-        for bound in bounds[dim]:
-            if bound.is_upper:
-                end = bound.form.scale(step)
-                yield Bound(True, Linear(end.terms, end.constant - step + last + 1))
-            elif rest == Linear(()) and step == 1:
-                yield bound
 
 
 def _answers(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[SSAValue, bool]:

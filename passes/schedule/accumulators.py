@@ -8,19 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import prod
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.monoid import Monoid, reductions
 from lamina.passes.schedule.body import Body, Lane, choose, vector_reduce
 from lamina.passes.schedule.combine import combine, identity_value
-from lamina.passes.schedule.emitter import Emitter, vector_of
+from lamina.passes.schedule.emitter import Emitter, Index, vector_of
 from lamina.passes.schedule.stages import Stage
 
 Values = list[SSAValue]
 """One value for each result that is reduced, in order."""
+LONG_SUM = 8
+"""Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
 
 
 @dataclass
@@ -98,6 +101,19 @@ class Accumulators:
             else:
                 made += _folded(emit, monoid, [values[p] for p in places], lanes)
         return made
+
+    def sums_apart(self, ranges: Sequence[tuple[Index, Index]], outermost: int) -> bool:
+        """Whether each position of the outermost of some loops gets sums of its own, which are
+        added up at its end; `ranges` are where the loops begin and end."""
+        inner = [ends for place, ends in enumerate(ranges) if place != outermost]
+        length = prod(
+            high - low if isinstance(low, int) and isinstance(high, int) else LONG_SUM
+            for low, high in inner
+        )
+        return length >= LONG_SUM and all(
+            stage.combiners[number] == "add" and isinstance(stage.writes[number].element, AnyFloat)
+            for stage, number in self.results
+        )
 
     def parts(self, values: Values) -> list[Values]:
         """A list of several of each, one behind the other, taken apart."""

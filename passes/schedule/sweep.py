@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import prod
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i1
+from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
@@ -43,8 +42,6 @@ from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements, store_pairs
 
 TRUE = IntegerAttr(1, i1)
-LONG_SUM = 8
-"""Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
 
 
 @dataclass(frozen=True)
@@ -124,7 +121,7 @@ class SweepEmitter:
         if not outer:
             return self._vector_loop(emit, [envs], ranges[self.place] if ranges else None, carried)
         place, *rest = outer
-        apart = len(outer) == len(ranges) - 1 and self._sums_apart(ranges, place)
+        apart = len(outer) == len(ranges) - 1 and self.accumulators.sums_apart(ranges, place)
 
         def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
             deeper = self._bind(envs, place, index)
@@ -136,18 +133,6 @@ class SweepEmitter:
 
         low, high = ranges[place]
         return emit.loop(low, high, 1, carried, body)
-
-    def _sums_apart(self, ranges: Sequence[tuple[Index, Index]], outermost: int) -> bool:
-        """Whether each position of the outermost loop gets sums of its own, added up at its end."""
-        inner = [ends for place, ends in enumerate(ranges) if place != outermost]
-        length = prod(
-            high - low if isinstance(low, int) and isinstance(high, int) else LONG_SUM
-            for low, high in inner
-        )
-        return length >= LONG_SUM and all(
-            stage.combiners[number] == "add" and isinstance(stage.writes[number].element, AnyFloat)
-            for stage, number in self.reductions
-        )
 
     def _bind(self, envs: Envs, place: int, index: Index) -> Envs:
         return {
