@@ -17,12 +17,7 @@ from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
 from lamina.passes.refusal import invalid
 from lamina.passes.schedule.accumulators import Accumulators
-from lamina.passes.schedule.body import (
-    Body,
-    Lane,
-    load,
-    position,
-)
+from lamina.passes.schedule.body import Body, Lane, load, position
 from lamina.passes.schedule.combine import combine, store, store_past_if
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.inner_range import along, inner_range
