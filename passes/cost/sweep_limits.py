@@ -19,7 +19,7 @@ OPEN_TILE = 8
 MOST_UNROLLED = 128
 """Multiplications of a register tile whose loop over lines of a window is written out: a window of
 seven lines has 112."""
-LEAST_INNER = 8
+LEAST_INNER = 4
 """Vectors of a row from which on those in the middle are told from those at edges that are numbers
 of the call: the latter are two loops more."""
 ACCUMULATOR_SHARE = 2

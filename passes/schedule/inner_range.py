@@ -11,26 +11,28 @@ from collections.abc import Iterator
 from lamina.passes.cost.sweep_limits import LEAST_INNER
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
+from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.stages import Access, Stage
 
 
 def inner_range(
     emit: Emitter, memory: Memory, sweep: Sweep, envs: Envs, bounds: tuple[Index, Index]
 ) -> tuple[Index, Index] | None:
-    """The positions along vectors at which no padded read is outside, of those in `bounds`; None
-    where that is not worth asking for."""
+    """Where whole vectors, counted from the beginning of `bounds`, read nothing that is outside;
+    None where that is not worth asking for."""
     if sweep.extents[sweep.place] < LEAST_INNER * sweep.lanes:
         return None
-    first, last = bounds
-    high, found = last, False
+    (low, high), (first, last), found = bounds, bounds, False
     for stage, access, axis in _edged(sweep, memory):
         dim = sweep.order[stage][sweep.place]
         begins, ends = _inside(emit, access, axis, memory, {**envs[stage], dim: 0})
         first, last, found = emit.most(first, begins), emit.least(last, ends), True
     if not found:
         return None
+    ahead = emit.plus(emit.minus(first, low), sweep.lanes - 1)
+    first = emit.plus(low, emit.times(emit.quotient(ahead, sweep.lanes), sweep.lanes))
     first = emit.least(first, high)
-    return first, emit.least(emit.most(last, first), high)
+    return first, whole_steps(emit, first, emit.most(last, first), sweep.lanes)
 
 
 def along(access: Access, dim: int | None) -> frozenset[int]:

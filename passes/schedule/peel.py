@@ -39,23 +39,35 @@ def by_vectors(
 ) -> list[SSAValue]:
     """Loops over a dimension in vectors: `unroll` a step, then one by one; the last is masked."""
     low, high = bounds
+    end = whole_steps(emit, low, high, lanes)
+    carried = whole_vectors(emit, (low, end), lanes, unroll, carried, step, high=high)
+    return masked_vectors(emit, (end, high), lanes, carried, step) if lanes > 1 else carried
 
-    def steps(vectors: int, masked: bool) -> LoopBody:
+
+def whole_vectors(
+    emit: Emitter,
+    bounds: tuple[Index, Index],
+    lanes: int,
+    unroll: int,
+    carried: list[SSAValue],
+    step: VectorStep,
+    high: Index | None = None,
+) -> list[SSAValue]:
+    """Loops over so many whole vectors: `unroll` a step, then one by one; of a dimension that ends
+    at `high`, if that is further."""
+    low, end = bounds
+
+    def steps(vectors: int) -> LoopBody:
         def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
-            mask = mask_below(inner, high, index, lanes) if masked else None
-            return step(inner, Vectors(index, vectors, mask), values)
+            return step(inner, Vectors(index, vectors), values)
 
         return body
 
     middle = low
     if unroll > 1:
-        middle = whole_steps(emit, low, high, lanes * unroll)
-        carried = emit.loop(low, middle, lanes * unroll, carried, steps(unroll, False))
-    end = whole_steps(emit, low, high, lanes)
-    carried = emit.loop(middle, end, lanes, carried, steps(1, False))
-    if lanes > 1:
-        carried = emit.loop(end, high, lanes, carried, steps(1, True))
-    return carried
+        middle = whole_steps(emit, low, end if high is None else high, lanes * unroll)
+        carried = emit.loop(low, middle, lanes * unroll, carried, steps(unroll))
+    return emit.loop(middle, end, lanes, carried, steps(1))
 
 
 def masked_vectors(

@@ -31,6 +31,7 @@ from lamina.passes.schedule.peel import (
     by_vectors,
     masked_vectors,
     whole_steps,
+    whole_vectors,
 )
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
@@ -174,7 +175,7 @@ class SweepEmitter:
             return by_vectors(emit, (low, high), self.lanes, self.unroll, carried, step)
         carried = masked_vectors(emit, (low, inner[0]), self.lanes, carried, step)
         self._is_inside = True
-        carried = by_vectors(emit, inner, self.lanes, self.unroll, carried, step)
+        carried = whole_vectors(emit, inner, self.lanes, self.unroll, carried, step)
         self._is_inside = False
         return masked_vectors(emit, (inner[1], high), self.lanes, carried, step)
 
