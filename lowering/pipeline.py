@@ -141,6 +141,7 @@ STAGES: tuple[Stage, ...] = (
             "split-domains",
             "pair-results",
             "choose-schedule",
+            "limit-panels",
             "limit-arguments",
             "compact-arguments",
         ),
@@ -257,7 +258,7 @@ def pipeline(
     if enters or source is not None:
         names.append(CONTRACTS[joined])
     if start == "bufferized" and enters:  # what a text leaves open is chosen
-        chosen = ("choose-schedule", "limit-arguments", "compact-arguments")
+        chosen = ("choose-schedule", "limit-panels", "limit-arguments", "compact-arguments")
         names[-1:] = ["verify-bufferized{open=true}", *chosen, "verify-bufferized"]
     names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]
     left_out = KERNEL_ROUNDING_PASSES if rounding == "eager" else frozenset[str]()

@@ -9,8 +9,10 @@ from math import prod
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir.affine import AffineExpr
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounded_dims import (
     bounded_dims,
     bounds_of,
@@ -18,7 +20,16 @@ from lamina.dialects.loop.bounded_dims import (
     leaves_kernel,
     written_by,
 )
-from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, MASKS, Bound, masks_of
+from lamina.dialects.loop.bounds import (
+    BOUNDS,
+    FIRST_COUNT,
+    MASKS,
+    ZEROS,
+    Bound,
+    BoundsAttr,
+    masks_of,
+)
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.counted_dims import counts_of, set_ends
 from lamina.dialects.loop.counted_rows import counted_sums, row_number
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
@@ -26,6 +37,8 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.element_limits import (
+    Demand,
+    Limit,
     PointLimit,
     Points,
     Reach,
@@ -49,6 +62,8 @@ class KernelCall:
     """For each argument of the kernel that is a size that one."""
     points: dict[GenericOp, Points] = field(default_factory=dict[GenericOp, Points])
     """Which points of each nest somebody reads."""
+    zeros: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """For each argument limits outside of which it is 0."""
 
 
 def reaches(value: SSAValue, call: func.CallOp) -> bool:
@@ -81,6 +96,33 @@ def note_bounds(
     _note_masks(kernel, masks)
     for nest, bounds in noted.items():
         nest.attributes[BOUNDS] = bounds
+    ends = {number: end for end, number in known.items()}
+    zeros = sorted({z for n, b in noted.items() for z in _zeros(n, b, calls, ends)})
+    if zeros:
+        kernel.attributes[ZEROS] = DenseArrayBase.from_list(i64, [n for z in zeros for n in z])
+
+
+def _zeros(
+    nest: GenericOp, bounds: BoundsAttr, calls: Sequence[KernelCall], ends: Mapping[int, Reach]
+) -> list[tuple[int, int, int]]:
+    """Where the packed operand of a product ends in zeros, along the dimension that has bounds and
+    is summed over: the operand, its dimension, and the argument with the number."""
+    shape, dim = Contraction.of(nest), bounds.dim.value.data
+    if shape is None or shape.panel is None or dim not in shape.summed:
+        return []
+    packed, index_map = nest.inputs[shape.b], nest.read_maps[shape.b]
+    along = [a for a, e in enumerate(index_map.results) if dim in e.used_dims()]
+    if not isinstance(packed, BlockArgument) or len(along) != 1:
+        return []
+    (axis,) = along
+    if index_map.results[axis] != AffineExpr.dimension(dim):
+        return []
+    stride, extent = row_major_strides(shape_of(packed))[axis], shape_of(packed)[axis]
+    return [
+        (packed.index, axis, number)
+        for number in bounds.arguments
+        if all(Limit(stride, extent, ends[number]) in c.zeros.get(packed.index, ()) for c in calls)
+    ]
 
 
 def note_ends(

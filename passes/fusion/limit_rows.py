@@ -182,7 +182,12 @@ class _Program:
             else:
                 for operand in op.operands:
                     within.need(operand, EVERYTHING)
-        self.calls[call] = KernelCall(call, rows, copied, masks, counts, points)
+        zeros = {
+            argument.index: frozenset(limit for limit, number in found.items() if number == 0)
+            for argument in block.args
+            if (found := facts.paddings.get(argument))
+        }
+        self.calls[call] = KernelCall(call, rows, copied, masks, counts, points, zeros)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)

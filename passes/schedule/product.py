@@ -95,7 +95,7 @@ class ProductEmitter:
         self.element = self.left.element
         self.packing = packing
         self.terms = None if part is None else part.ends
-        self.outside = part is not None and part.outside
+        self.outside = None if part is None else part.outside
         self.copy: RowCopy | None = None
         self.heights = (tile.rows, *(stage.schedule.tail or ()))
         """Rows of tiles: each computes what is left over of those in front of it."""
@@ -225,11 +225,11 @@ class ProductEmitter:
         """
         zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
         start = [zero] * self.vectors
-        if self.terms is None or not self.outside or isinstance(self.element, IntegerType):
+        if self.terms is None or self.outside is None or isinstance(self.element, IntegerType):
             return start
         dim = self.summed[0]
         low, high = self.terms
-        ranges: list[tuple[Index, Index]] = [(0, low), (high, self.stage.extents[dim])]
+        ranges: list[tuple[Index, Index]] = [(0, low), (high, self.outside)]
         for first, last in ranges:
             step = gcd(SUM_UNROLL, emit.divisor(first, last))
 
