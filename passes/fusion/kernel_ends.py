@@ -38,7 +38,6 @@ from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.element_limits import (
     Demand,
-    Limit,
     PointLimit,
     Points,
     Reach,
@@ -96,33 +95,47 @@ def note_bounds(
     _note_masks(kernel, masks)
     for nest, bounds in noted.items():
         nest.attributes[BOUNDS] = bounds
-    ends = {number: end for end, number in known.items()}
-    zeros = sorted({z for n, b in noted.items() for z in _zeros(n, b, calls, ends)})
-    if zeros:
-        kernel.attributes[ZEROS] = DenseArrayBase.from_list(i64, [n for z in zeros for n in z])
 
 
-def _zeros(
-    nest: GenericOp, bounds: BoundsAttr, calls: Sequence[KernelCall], ends: Mapping[int, Reach]
-) -> list[tuple[int, int, int]]:
-    """Where the packed operand of a product ends in zeros, along the dimension that has bounds and
-    is summed over: the operand, its dimension, and the argument with the number."""
-    shape, dim = Contraction.of(nest), bounds.dim.value.data
-    if shape is None or shape.panel is None or dim not in shape.summed:
-        return []
-    packed, index_map = nest.inputs[shape.b], nest.read_maps[shape.b]
-    along = [a for a, e in enumerate(index_map.results) if dim in e.used_dims()]
-    if not isinstance(packed, BlockArgument) or len(along) != 1:
-        return []
+def note_zeros(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: Mapping[Reach, int],
+) -> None:
+    """Note which packed operands end in zeros along a bounded dimension that is summed over: so
+    far, all calls agree, and at a number that is, or becomes, an argument of the kernel."""
+    arguments = kernel.body.block.args
+    known = _Numbers(len(arguments), calls, dict(numbers))
+    found: set[tuple[int, int, int]] = set()
+    for nest in nests:
+        place = _summed_axis(nest)
+        if place is None:
+            continue
+        packed, axis = place
+        at = row_major_strides(shape_of(packed))[axis], shape_of(packed)[axis]
+        limits = frozenset.intersection(*(c.zeros.get(packed.index, frozenset()) for c in calls))
+        for limit in limits:
+            if (limit.stride, limit.extent) == at and isinstance(limit.end, Reach):
+                number = known.of(limit.end)
+                if number < len(arguments) + len(numbers):
+                    found.add((packed.index, axis, number))
+    if found:
+        triples = [number for triple in sorted(found) for number in triple]
+        kernel.attributes[ZEROS] = DenseArrayBase.from_list(i64, triples)
+
+
+def _summed_axis(nest: GenericOp) -> tuple[BlockArgument, int] | None:
+    """The packed operand of a product, and its axis along which that sums a bounded dimension."""
+    shape, bounds = Contraction.of(nest), nest.attributes.get(BOUNDS)
+    if shape is None or shape.panel is None or not isinstance(bounds, BoundsAttr):
+        return None
+    dim, packed, index_map = bounds.dim.value.data, nest.inputs[shape.b], nest.read_maps[shape.b]
+    along = [a for a, expr in enumerate(index_map.results) if dim in expr.used_dims()]
+    if dim not in shape.summed or not isinstance(packed, BlockArgument) or len(along) != 1:
+        return None
     (axis,) = along
-    if index_map.results[axis] != AffineExpr.dimension(dim):
-        return []
-    stride, extent = row_major_strides(shape_of(packed))[axis], shape_of(packed)[axis]
-    return [
-        (packed.index, axis, number)
-        for number in bounds.arguments
-        if all(Limit(stride, extent, ends[number]) in c.zeros.get(packed.index, ()) for c in calls)
-    ]
+    return (packed, axis) if index_map.results[axis] == AffineExpr.dimension(dim) else None
 
 
 def note_ends(

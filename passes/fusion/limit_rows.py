@@ -53,7 +53,14 @@ from lamina.passes.fusion.element_limits import (
     Points,
     Reach,
 )
-from lamina.passes.fusion.kernel_ends import KernelCall, live_sums, note_bounds, note_ends, reaches
+from lamina.passes.fusion.kernel_ends import (
+    KernelCall,
+    live_sums,
+    note_bounds,
+    note_ends,
+    note_zeros,
+    reaches,
+)
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
@@ -259,6 +266,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
             set_live_rows(nest, sums or digits_of(extents, common, numbers))
     note_bounds(kernel, nests, calls, numbers)
     note_ends(kernel, nests, calls, numbers)
+    note_zeros(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)
 
 

@@ -78,7 +78,8 @@ class BoundedBlock:
 
     def with_counts(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> BoundedBlock:
         """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
-        dims = sorted({d for b in self.bounds for d, _ in b.form.terms if d >= FIRST_COUNT})
+        named = {d for b in self.bounds for d, _ in b.form.terms if d >= FIRST_COUNT}
+        dims = sorted(named | set(self.zeros.values()))
         digits = [Digit(self.extent, dim - FIRST_COUNT) for dim in dims]
         ends = ends_of(emit, digits, flat)
         return replace(self, counts={d: end.end for d, end in zip(dims, ends, strict=True)})
@@ -168,8 +169,8 @@ def _bounds(stage: Stage) -> BoundsAttr | None:
 
 
 def _zeros(stage: Stage, shape: Contraction) -> int | None:
-    """The number of the stage's bounds from which on the packed operand of a product is 0, along
-    the dimension that these are of."""
+    """The number from which on the packed operand of a product is 0, along its bounded dimension
+    if it sums over that."""
     packed, noted = stage.op.inputs[shape.b], _bounds(stage)
     function = packed.block.parent_op() if isinstance(packed, BlockArgument) else None
     if not isinstance(packed, BlockArgument) or noted is None or function is None:
@@ -178,7 +179,7 @@ def _zeros(stage: Stage, shape: Contraction) -> int | None:
     if dim not in shape.summed:
         return None
     own = (zero[1:] for zero in sorted(zeros_of(function)) if zero[0] == packed.index)
-    numbers = (n for axis, n in own if dim in along[axis].used_dims() and n in noted.arguments)
+    numbers = (number for axis, number in own if dim in along[axis].used_dims())
     return next((FIRST_COUNT + number for number in numbers), None)
 
 

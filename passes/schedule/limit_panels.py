@@ -24,16 +24,18 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import shape_of
-from lamina.dialects.loop.bounds import FIRST_COUNT
+from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows
-from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import MOST_PANEL, Digit, LiveRows, LiveRowsAttr
 from lamina.dialects.loop.schedules import ProductTasks, RowTasks
 from lamina.passes.cost.team_cost import LIVE, live_of_kernel
 from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.parallelize import row_groups
+from lamina.passes.schedule.product_kernel import tile_rows
 from lamina.passes.schedule.product_rows import ProductPlan
 from lamina.passes.schedule.stages import stages_of
 
@@ -113,12 +115,7 @@ def _panels_of(plan: ProductPlan, nest: GenericOp, shape: Contraction) -> _Panel
     if not all(bound.is_upper for bound in bounded.bounds) or bounded.step > MOST_PANEL:
         return None
     dim, index_map = bounded.dims[stage], nest.read_maps[shape.b]
-    counts = {
-        d - FIRST_COUNT
-        for bound in bounded.bounds
-        for d, _ in bound.form.terms
-        if d >= FIRST_COUNT and bound.form == Linear.dim(d)
-    }
+    counts = {n for bound in bounded.bounds if (n := _number(plan, bounded, bound)) is not None}
     unit = shape.panel or 1
     if dim != shape.inner_column:  # others are read if they are not 0
         counts &= {bounded.zeros[stage] - FIRST_COUNT} if stage in bounded.zeros else set()
@@ -129,6 +126,23 @@ def _panels_of(plan: ProductPlan, nest: GenericOp, shape: Contraction) -> _Panel
     extent = shape_of(nest.inputs[shape.b])[axis]
     digit = Digit(extent, min(counts), bounded.step, bounded.step // unit)
     return _Panels(axis, digit) if extent > digit.factor else None
+
+
+def _number(plan: ProductPlan, bounded: BoundedBlock, bound: Bound) -> int | None:
+    """The argument whose number the blocks of rows that count never pass, by an upper bound.
+
+    It is that number, or the position behind each row, and rows end there.
+    """
+    ((dim, step), *others) = bound.form.terms or ((-1, 0),)
+    if others or step != 1:
+        return None
+    if dim >= FIRST_COUNT:
+        return dim - FIRST_COUNT if bound.form.constant <= 0 else None
+    row = bounded.stage.rows[-1]
+    (digit, *inner) = live_digits(bounded.stage.op).get(row, (Digit(1),))
+    if dim != row or bound.form.constant > 1 or inner or not digit.is_count:
+        return None
+    return digit.count if tile_rows(plan.products, plan.blocks) == 1 else None
 
 
 def _axis_of(index_map: AffineMap, dim: int, unit: int) -> int | None:

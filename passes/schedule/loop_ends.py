@@ -43,12 +43,7 @@ def kernel_numbers(
     ended = [nest for nest in nests if ENDS in nest.attributes]
     rows = set[Digit]()
     if not any(map(is_packed, nests)):  # whose tasks are blocks of rows
-        rows = {
-            digit
-            for nest in nests
-            if (live := live_rows_of(nest))
-            for digit in live.digits
-        }
+        rows = {digit for nest in nests if (live := live_rows_of(nest)) for digit in live.digits}
     if not ended and not rows:
         return None
     block = function.body.block
