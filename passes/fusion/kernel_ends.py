@@ -9,10 +9,8 @@ from math import prod
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
-from xdsl.ir.affine import AffineExpr
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounded_dims import (
     bounded_dims,
     bounds_of,
@@ -24,12 +22,9 @@ from lamina.dialects.loop.bounds import (
     BOUNDS,
     FIRST_COUNT,
     MASKS,
-    ZEROS,
     Bound,
-    BoundsAttr,
     masks_of,
 )
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.counted_dims import counts_of, set_ends
 from lamina.dialects.loop.counted_rows import counted_sums, row_number
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
@@ -97,47 +92,6 @@ def note_bounds(
         nest.attributes[BOUNDS] = bounds
 
 
-def note_zeros(
-    kernel: func.FuncOp,
-    nests: Sequence[GenericOp],
-    calls: Sequence[KernelCall],
-    numbers: Mapping[Reach, int],
-) -> None:
-    """Note which packed operands end in zeros along a bounded dimension that is summed over: so
-    far, all calls agree, and at a number that is, or becomes, an argument of the kernel."""
-    arguments = kernel.body.block.args
-    known = _Numbers(len(arguments), calls, dict(numbers))
-    found: set[tuple[int, int, int]] = set()
-    for nest in nests:
-        place = _summed_axis(nest)
-        if place is None:
-            continue
-        packed, axis = place
-        at = row_major_strides(shape_of(packed))[axis], shape_of(packed)[axis]
-        limits = frozenset.intersection(*(c.zeros.get(packed.index, frozenset()) for c in calls))
-        for limit in limits:
-            if (limit.stride, limit.extent) == at and isinstance(limit.end, Reach):
-                number = known.of(limit.end)
-                if number < len(arguments) + len(numbers):
-                    found.add((packed.index, axis, number))
-    if found:
-        triples = [number for triple in sorted(found) for number in triple]
-        kernel.attributes[ZEROS] = DenseArrayBase.from_list(i64, triples)
-
-
-def _summed_axis(nest: GenericOp) -> tuple[BlockArgument, int] | None:
-    """The packed operand of a product, and its axis along which that sums a bounded dimension."""
-    shape, bounds = Contraction.of(nest), nest.attributes.get(BOUNDS)
-    if shape is None or shape.panel is None or not isinstance(bounds, BoundsAttr):
-        return None
-    dim, packed, index_map = bounds.dim.value.data, nest.inputs[shape.b], nest.read_maps[shape.b]
-    along = [a for a, expr in enumerate(index_map.results) if dim in expr.used_dims()]
-    if dim not in shape.summed or not isinstance(packed, BlockArgument) or len(along) != 1:
-        return None
-    (axis,) = along
-    return (packed, axis) if index_map.results[axis] == AffineExpr.dimension(dim) else None
-
-
 def note_ends(
     kernel: func.FuncOp,
     nests: Sequence[GenericOp],
@@ -151,7 +105,7 @@ def note_ends(
     if any(is_packed(nest) or summed_rows(nest) or BOUNDS in nest.attributes for nest in nests):
         return
     arguments = kernel.body.block.args
-    known = _Numbers(len(arguments), calls, dict(numbers))
+    known = Numbers(len(arguments), calls, dict(numbers))
     masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     kept = {nest: _kept(nest, calls, known) for nest in nests}
@@ -186,7 +140,7 @@ def live_sums(
     if not any(map(summed_rows, nests)) or any(map(is_packed, nests)):
         return None
     arguments = kernel.body.block.args
-    known = _Numbers(len(arguments), calls, dict(numbers))
+    known = Numbers(len(arguments), calls, dict(numbers))
     masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     rows = prod(nests[0].extents[d] for d in rows_of(nests[0]))
@@ -216,7 +170,7 @@ def _is_unread(nest: GenericOp, calls: Sequence[KernelCall], ends: Sequence[Reac
     )
 
 
-class _Numbers:
+class Numbers:
     """Arguments of a kernel that are sizes: those that it has, and new ones behind them."""
 
     def __init__(self, first: int, calls: Sequence[KernelCall], made: dict[Reach, int]) -> None:
@@ -252,7 +206,7 @@ def _common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
     ]
 
 
-def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: _Numbers) -> dict[int, list[Bound]]:
+def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: Numbers) -> dict[int, list[Bound]]:
     """Bounds of dimensions, beside the rows, outside of which no call needs what a nest gives."""
     agreed = Points.intersection(*(call.points.get(nest, Points()) for call in calls))
     found: dict[int, list[Bound]] = {}

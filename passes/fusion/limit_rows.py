@@ -58,7 +58,6 @@ from lamina.passes.fusion.kernel_ends import (
     live_sums,
     note_bounds,
     note_ends,
-    note_zeros,
     reaches,
 )
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
@@ -66,6 +65,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
 from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
+from lamina.passes.fusion.zero_operands import note_zeros
 
 
 @dataclass(frozen=True)

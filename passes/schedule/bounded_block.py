@@ -12,12 +12,13 @@ from dataclasses import dataclass, field, replace
 from math import lcm
 
 from xdsl.dialects import arith
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, zeros_of
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.pairs import has_pieces
+from lamina.dialects.loop.zero_axes import zeros_along
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import ends_of
 from lamina.passes.schedule.memory import Env, Sweep
@@ -171,16 +172,11 @@ def _bounds(stage: Stage) -> BoundsAttr | None:
 def _zeros(stage: Stage, shape: Contraction) -> int | None:
     """The number from which on the packed operand of a product is 0, along its bounded dimension
     if it sums over that."""
-    packed, noted = stage.op.inputs[shape.b], _bounds(stage)
-    function = packed.block.parent_op() if isinstance(packed, BlockArgument) else None
-    if not isinstance(packed, BlockArgument) or noted is None or function is None:
+    noted = _bounds(stage)
+    if noted is None or noted.dim.value.data not in shape.summed:
         return None
-    dim, along = noted.dim.value.data, stage.op.read_maps[shape.b].results
-    if dim not in shape.summed:
-        return None
-    own = (zero[1:] for zero in sorted(zeros_of(function)) if zero[0] == packed.index)
-    numbers = (number for axis, number in own if dim in along[axis].used_dims())
-    return next((FIRST_COUNT + number for number in numbers), None)
+    numbers = zeros_along(stage.op, shape.b, noted.dim.value.data)
+    return FIRST_COUNT + min(numbers) if numbers else None
 
 
 def _step(stage: Stage, dim: int, shape: Contraction) -> int | None:

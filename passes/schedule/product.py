@@ -304,6 +304,10 @@ class ProductEmitter:
                 values = self._step(inner, deeper, dim, copy, values)
             return values
 
+        is_open = self.terms is not None and not rest and emit.divisor(low, high) == 1
+        if is_open and emit.divisor(low) % SUM_UNROLL == 0:  # the rest goes term by term
+            whole = whole_steps(emit, low, high, SUM_UNROLL)
+            totals, low = self._terms(emit, at, dims, (low, whole), totals), whole
         extent = self.stage.extents[dim]
         count = count or chain_block(extent, prod(self.stage.extents[d] for d in rest))
         if self.terms is not None:

@@ -33,6 +33,8 @@ class ProductPlan:
     stages: list[Stage]
     products: Products
     blocks: Blocks
+    panel_mode: bool
+    """Whether tasks take ranges of panels."""
     is_streamed: bool
     """Whether tasks walk a dimension in blocks."""
     bounded: BoundedBlock | None
@@ -54,7 +56,7 @@ class ProductPlan:
             scratch = plan_block(stages, products, stream)
             if blocks.is_blocked:
                 bounded = BoundedBlock.of(scratch.segments, products)
-        return ProductPlan(stages, products, blocks, stream is not None, bounded)
+        return ProductPlan(stages, products, blocks, panel_mode, stream is not None, bounded)
 
 
 def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:

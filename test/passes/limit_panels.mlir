@@ -8,9 +8,9 @@
 // CHECK-LABEL: func.func private @keys(
 // CHECK-SAME:    %count: memref<i64>, %out: memref<4x16x32xf32>
 // CHECK-SAME:    lamina.live = #loop.live<[arg2 ceildiv 32 of 4, 16, 32]>
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 16, 32]
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 16, 32], visited = [d0]>
 // CHECK-LABEL: func.func private @values(
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 * 32 of 128, 16]
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 * 32 of 128, 16], visited = [d1]>
 func.func @main(%q: memref<128x16xf32>, %k: memref<128x16xf32>, %v: memref<128x16xf32>, %n: memref<i64> {lamina.kind = "input"}, %out: memref<128x16xf32> {lamina.kind = "output"}, %arena: memref<16896xi8>) attributes {lamina.entry} {
   %0 = arith.constant 16384 : index
   %1 = memref.view %arena[%0][] : memref<16896xi8> to memref<128xi1>
@@ -92,9 +92,9 @@ func.func private @attention(%q: memref<128x16xf32>, %k: memref<4x16x32xf32>, %m
 // CHECK-LABEL: func.func private @keys(
 // CHECK-SAME:    %count: memref<i64>, %out: memref<4x16x32xf32>
 // CHECK-SAME:    lamina.live = #loop.live<[arg2 ceildiv 32 of 4, 16, 32]>
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 16, 32]
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 16, 32], visited = [d0]>
 // CHECK-LABEL: func.func private @values(
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 * 32 of 128, 16]
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 * 32 of 128, 16], visited = [d1]>
 func.func @main(%q: memref<128x16xf32>, %k: memref<128x16xf32>, %v: memref<128x16xf32>, %n: memref<i64> {lamina.kind = "input"}, %out: memref<128x16xf32> {lamina.kind = "output"}, %arena: memref<16896xi8>) attributes {lamina.entry} {
   %0 = arith.constant 16384 : index
   %1 = memref.view %arena[%0][] : memref<16896xi8> to memref<128xi1>
@@ -179,7 +179,7 @@ func.func private @attention(%q: memref<128x16xf32>, %k: memref<4x16x32xf32>, %m
 // CHECK-LABEL: func.func private @keys(
 // CHECK-SAME:    %count: memref<i64>, %out: memref<4x16x32xf32>
 // CHECK-SAME:    lamina.live = #loop.live<[arg2 ceildiv 32 of 4, 16, 32]>
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 16, 32]
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 16, 32], visited = [d0]>
 // CHECK-LABEL: func.func private @values(
 // CHECK-NOT:     live
 // CHECK-LABEL: func.func private @attention(
@@ -341,7 +341,7 @@ func.func private @attention(%q: memref<128x16xf32>, %k: memref<4x16x32xf32>, %m
 // CHECK-LABEL: func.func private @keys(
 // CHECK-NOT:     live
 // CHECK-LABEL: func.func private @values(
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 * 32 of 128, 16]
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 * 32 of 128, 16], visited = [d1]>
 func.func @main(%q: memref<128x16xf32>, %k: memref<128x16xf32>, %v: memref<128x16xf32>, %n: memref<i64> {lamina.kind = "input"}, %out: memref<128x16xf32> {lamina.kind = "output"}, %arena: memref<16896xi8>) attributes {lamina.entry} {
   %0 = arith.constant 16384 : index
   %1 = memref.view %arena[%0][] : memref<16896xi8> to memref<128xi1>
