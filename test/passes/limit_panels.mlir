@@ -514,3 +514,180 @@ func.func private @number(%n: memref<i64>, %out: memref<i64>) attributes {lamina
   }
   func.return
 }
+
+// -----
+
+// Columns end at the panel of a number, terms of both operands at another, in front of a reshape, too.
+// CHECK-LABEL: func.func private @rows(
+// CHECK:         rows = [d0, d1, d2], live = [2, 32, arg2 of 128], visited = [d2]>
+// CHECK-LABEL: func.func private @columns(
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, arg3 of 128, 32], visited = [d0, d1]>
+// CHECK-LABEL: func.func private @product(
+func.func @main(%x: memref<64x128xf32>, %w: memref<128x128xf32>, %k: memref<i64> {lamina.kind = "input"}, %n: memref<i64> {lamina.kind = "input"}, %out: memref<64x128xf32> {lamina.kind = "output"}, %arena: memref<98432xi8>) attributes {lamina.entry} {
+  %0 = arith.constant 98304 : index
+  %1 = memref.view %arena[%0][] : memref<98432xi8> to memref<128xi1>
+  func.call @mask(%k, %1) : (memref<i64>, memref<128xi1>) -> ()
+  %2 = arith.constant 0 : index
+  %3 = memref.view %arena[%2][] : memref<98432xi8> to memref<2x32x128xf32>
+  func.call @rows(%1, %x, %3) : (memref<128xi1>, memref<64x128xf32>, memref<2x32x128xf32>) -> ()
+  %4 = loop.reshape %3 : memref<2x32x128xf32> -> memref<64x128xf32>
+  %5 = arith.constant 32768 : index
+  %6 = memref.view %arena[%5][] : memref<98432xi8> to memref<4x128x32xf32>
+  func.call @columns(%1, %w, %6) : (memref<128xi1>, memref<128x128xf32>, memref<4x128x32xf32>) -> ()
+  func.call @product(%4, %6, %n, %k, %out) : (memref<64x128xf32>, memref<4x128x32xf32>, memref<i64>, memref<i64>, memref<64x128xf32>) -> ()
+  func.return
+}
+func.func private @mask(%n: memref<i64>, %out: memref<128xi1>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (d0) in [128] reads(%n[] : memref<i64>) writes([d0] store into %out : memref<128xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%0: i64):
+    %1 = loop.index 0 : index
+    %2 = arith.index_cast %1 : index to i64
+    %3 = arith.cmpi slt, %2, %0 : i64
+    loop.yield %3 : i1
+  }
+  func.return
+}
+func.func private @rows(%m: memref<128xi1>, %x: memref<64x128xf32>, %out: memref<2x32x128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+  loop.generic (d0, d1, d2) in [2, 32, 128] reads(%m[d2] : memref<128xi1>, %x[(d0 * 32) + d1, d2] : memref<64x128xf32>) writes([d0, d1, d2] store into %out : memref<2x32x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
+  ^bb0(%0: i1, %1: f32):
+    %2 = arith.constant 0.000000e+00 : f32
+    %3 = arith.select %0, %1, %2 : f32
+    loop.yield %3 : f32
+  }
+  func.return
+}
+func.func private @columns(%m: memref<128xi1>, %w: memref<128x128xf32>, %out: memref<4x128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1, 2]>]} {
+  loop.generic (d0, d1, d2) in [4, 128, 32] reads(%m[d1] : memref<128xi1>, %w[(d0 * 32) + d2, d1] : memref<128x128xf32>) writes([d0, d1, d2] store into %out : memref<4x128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, transpose = d1>} {
+  ^bb0(%0: i1, %1: f32):
+    %2 = arith.constant 0.000000e+00 : f32
+    %3 = arith.select %0, %1, %2 : f32
+    loop.yield %3 : f32
+  }
+  func.return
+}
+func.func private @product(%x: memref<64x128xf32>, %w: memref<4x128x32xf32>, %n: memref<i64>, %k: memref<i64>, %out: memref<64x128xf32>) attributes {lamina.kernel, lamina.zeros = array<i64: 0, 1, 3, 1, 1, 3>, lamina.schedule = [#loop.products<parallel, block = 32>]} {
+  loop.generic (d0, d1, d2) in [64, 128, 128] reads(%x[d0, d2] : memref<64x128xf32>, %w[d1 floordiv 32, d2, d1 mod 32] : memref<4x128x32xf32>) writes([d0, d1] add into %out : memref<64x128xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.nest = #loop.nest<rows = [d0, d1], live = [64, arg2 of 128]>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 4, tail = [3, 2, 1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  func.return
+}
+
+// -----
+
+// A sum that is taken in blocks takes all terms.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-NOT:     live
+// CHECK-LABEL: func.func private @columns(
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 128, 32], visited = [d0]>
+// CHECK-LABEL: func.func private @product(
+func.func @main(%x: memref<64x128xf32>, %w: memref<128x128xf32>, %k: memref<i64> {lamina.kind = "input"}, %n: memref<i64> {lamina.kind = "input"}, %out: memref<64x128xf32> {lamina.kind = "output"}, %arena: memref<98432xi8>) attributes {lamina.entry} {
+  %0 = arith.constant 98304 : index
+  %1 = memref.view %arena[%0][] : memref<98432xi8> to memref<128xi1>
+  func.call @mask(%k, %1) : (memref<i64>, memref<128xi1>) -> ()
+  %2 = arith.constant 0 : index
+  %3 = memref.view %arena[%2][] : memref<98432xi8> to memref<2x32x128xf32>
+  func.call @rows(%1, %x, %3) : (memref<128xi1>, memref<64x128xf32>, memref<2x32x128xf32>) -> ()
+  %4 = loop.reshape %3 : memref<2x32x128xf32> -> memref<64x128xf32>
+  %5 = arith.constant 32768 : index
+  %6 = memref.view %arena[%5][] : memref<98432xi8> to memref<4x128x32xf32>
+  func.call @columns(%1, %w, %6) : (memref<128xi1>, memref<128x128xf32>, memref<4x128x32xf32>) -> ()
+  func.call @product(%4, %6, %n, %k, %out) : (memref<64x128xf32>, memref<4x128x32xf32>, memref<i64>, memref<i64>, memref<64x128xf32>) -> ()
+  func.return
+}
+func.func private @mask(%n: memref<i64>, %out: memref<128xi1>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (d0) in [128] reads(%n[] : memref<i64>) writes([d0] store into %out : memref<128xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%0: i64):
+    %1 = loop.index 0 : index
+    %2 = arith.index_cast %1 : index to i64
+    %3 = arith.cmpi slt, %2, %0 : i64
+    loop.yield %3 : i1
+  }
+  func.return
+}
+func.func private @rows(%m: memref<128xi1>, %x: memref<64x128xf32>, %out: memref<2x32x128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+  loop.generic (d0, d1, d2) in [2, 32, 128] reads(%m[d2] : memref<128xi1>, %x[(d0 * 32) + d1, d2] : memref<64x128xf32>) writes([d0, d1, d2] store into %out : memref<2x32x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
+  ^bb0(%0: i1, %1: f32):
+    %2 = arith.constant 0.000000e+00 : f32
+    %3 = arith.select %0, %1, %2 : f32
+    loop.yield %3 : f32
+  }
+  func.return
+}
+func.func private @columns(%m: memref<128xi1>, %w: memref<128x128xf32>, %out: memref<4x128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1, 2]>]} {
+  loop.generic (d0, d1, d2) in [4, 128, 32] reads(%m[d1] : memref<128xi1>, %w[(d0 * 32) + d2, d1] : memref<128x128xf32>) writes([d0, d1, d2] store into %out : memref<4x128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, transpose = d1>} {
+  ^bb0(%0: i1, %1: f32):
+    %2 = arith.constant 0.000000e+00 : f32
+    %3 = arith.select %0, %1, %2 : f32
+    loop.yield %3 : f32
+  }
+  func.return
+}
+func.func private @product(%x: memref<64x128xf32>, %w: memref<4x128x32xf32>, %n: memref<i64>, %k: memref<i64>, %out: memref<64x128xf32>) attributes {lamina.kernel, lamina.zeros = array<i64: 0, 1, 3, 1, 1, 3>, lamina.schedule = [#loop.products<parallel, block = 32>]} {
+  loop.generic (d0, d1, d2) in [64, 128, 128] reads(%x[d0, d2] : memref<64x128xf32>, %w[d1 floordiv 32, d2, d1 mod 32] : memref<4x128x32xf32>) writes([d0, d1] add into %out : memref<64x128xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.nest = #loop.nest<rows = [d0, d1], live = [64, arg2 of 128]>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 4, tail = [3, 2, 1], terms = 64>} {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  func.return
+}
+
+// -----
+
+// Where one operand is not known to be 0, all terms are taken.
+// CHECK-LABEL: func.func private @rows(
+// CHECK-NOT:     live
+// CHECK-LABEL: func.func private @columns(
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 128, 32], visited = [d0]>
+// CHECK-LABEL: func.func private @product(
+func.func @main(%x: memref<64x128xf32>, %w: memref<128x128xf32>, %k: memref<i64> {lamina.kind = "input"}, %n: memref<i64> {lamina.kind = "input"}, %out: memref<64x128xf32> {lamina.kind = "output"}, %arena: memref<98432xi8>) attributes {lamina.entry} {
+  %0 = arith.constant 98304 : index
+  %1 = memref.view %arena[%0][] : memref<98432xi8> to memref<128xi1>
+  func.call @mask(%k, %1) : (memref<i64>, memref<128xi1>) -> ()
+  %2 = arith.constant 0 : index
+  %3 = memref.view %arena[%2][] : memref<98432xi8> to memref<2x32x128xf32>
+  func.call @rows(%1, %x, %3) : (memref<128xi1>, memref<64x128xf32>, memref<2x32x128xf32>) -> ()
+  %4 = loop.reshape %3 : memref<2x32x128xf32> -> memref<64x128xf32>
+  %5 = arith.constant 32768 : index
+  %6 = memref.view %arena[%5][] : memref<98432xi8> to memref<4x128x32xf32>
+  func.call @columns(%1, %w, %6) : (memref<128xi1>, memref<128x128xf32>, memref<4x128x32xf32>) -> ()
+  func.call @product(%4, %6, %n, %k, %out) : (memref<64x128xf32>, memref<4x128x32xf32>, memref<i64>, memref<i64>, memref<64x128xf32>) -> ()
+  func.return
+}
+func.func private @mask(%n: memref<i64>, %out: memref<128xi1>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (d0) in [128] reads(%n[] : memref<i64>) writes([d0] store into %out : memref<128xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%0: i64):
+    %1 = loop.index 0 : index
+    %2 = arith.index_cast %1 : index to i64
+    %3 = arith.cmpi slt, %2, %0 : i64
+    loop.yield %3 : i1
+  }
+  func.return
+}
+func.func private @rows(%m: memref<128xi1>, %x: memref<64x128xf32>, %out: memref<2x32x128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+  loop.generic (d0, d1, d2) in [2, 32, 128] reads(%m[d2] : memref<128xi1>, %x[(d0 * 32) + d1, d2] : memref<64x128xf32>) writes([d0, d1, d2] store into %out : memref<2x32x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
+  ^bb0(%0: i1, %1: f32):
+    %2 = arith.constant 0.000000e+00 : f32
+    %3 = arith.select %0, %1, %2 : f32
+    loop.yield %3 : f32
+  }
+  func.return
+}
+func.func private @columns(%m: memref<128xi1>, %w: memref<128x128xf32>, %out: memref<4x128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1, 2]>]} {
+  loop.generic (d0, d1, d2) in [4, 128, 32] reads(%m[d1] : memref<128xi1>, %w[(d0 * 32) + d2, d1] : memref<128x128xf32>) writes([d0, d1, d2] store into %out : memref<4x128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, transpose = d1>} {
+  ^bb0(%0: i1, %1: f32):
+    %2 = arith.constant 0.000000e+00 : f32
+    %3 = arith.select %0, %1, %2 : f32
+    loop.yield %3 : f32
+  }
+  func.return
+}
+func.func private @product(%x: memref<64x128xf32>, %w: memref<4x128x32xf32>, %n: memref<i64>, %k: memref<i64>, %out: memref<64x128xf32>) attributes {lamina.kernel, lamina.zeros = array<i64: 0, 1, 3>, lamina.schedule = [#loop.products<parallel, block = 32>]} {
+  loop.generic (d0, d1, d2) in [64, 128, 128] reads(%x[d0, d2] : memref<64x128xf32>, %w[d1 floordiv 32, d2, d1 mod 32] : memref<4x128x32xf32>) writes([d0, d1] add into %out : memref<64x128xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.nest = #loop.nest<rows = [d0, d1], live = [64, arg2 of 128]>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 4, tail = [3, 2, 1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  func.return
+}

@@ -133,3 +133,93 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   func.return %0 : tensor<i64>
 }
 
+// -----
+
+// Both operands of a product without a mask end in zeros: so far as they do at one number, that is noted.
+// CHECK-LABEL: func.func @matrices(
+// CHECK:         func.call @multiply(%{{.*}}, %{{.*}}, %n)
+// CHECK-LABEL: func.func private @multiply(
+// CHECK-SAME:    %count: tensor<i64>
+// CHECK-SAME:    lamina.zeros = array<i64: 0, 1, 2, 1, 1, 2>
+func.func @matrices(%x: tensor<64x32xf32>, %w: tensor<64x32xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> tensor<64x64xf32> {
+  %a = func.call @masked(%x, %n) : (tensor<64x32xf32>, tensor<i64>) -> tensor<64x32xf32>
+  %b = func.call @packed(%w, %n) : (tensor<64x32xf32>, tensor<i64>) -> tensor<2x32x32xf32>
+  %0 = func.call @multiply(%a, %b) : (tensor<64x32xf32>, tensor<2x32x32xf32>) -> tensor<64x64xf32>
+  func.return %0 : tensor<64x64xf32>
+}
+func.func private @masked(%x: tensor<64x32xf32>, %n: tensor<i64>) -> tensor<64x32xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 32] reads(%x[d0, d1] : tensor<64x32xf32>, %n[] : tensor<i64>) writes([d0, d1] store : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%v: f32, %e: i64):
+    %i = loop.index 1 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %e : i64
+    %z = arith.constant 0.000000e+00 : f32
+    %r = arith.select %c, %v, %z : f32
+    loop.yield %r : f32
+  }
+  func.return %0 : tensor<64x32xf32>
+}
+func.func private @packed(%x: tensor<64x32xf32>, %n: tensor<i64>) -> tensor<2x32x32xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [2, 32, 32] reads(%x[(d0 * 32) + d2, d1] : tensor<64x32xf32>, %n[] : tensor<i64>) writes([d0, d1, d2] store : tensor<2x32x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%v: f32, %e: i64):
+    %i = loop.index 1 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %e : i64
+    %z = arith.constant 0.000000e+00 : f32
+    %r = arith.select %c, %v, %z : f32
+    loop.yield %r : f32
+  }
+  func.return %0 : tensor<2x32x32xf32>
+}
+func.func private @multiply(%a: tensor<64x32xf32>, %b: tensor<2x32x32xf32>) -> tensor<64x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [64, 64, 32] reads(%a[d0, d2] : tensor<64x32xf32>, %b[d1 floordiv 32, d2, d1 mod 32] : tensor<2x32x32xf32>) writes([d0, d1] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %c = arith.mulf %x, %y : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<64x64xf32>
+}
+
+// -----
+
+// At other numbers they are not: one of them is behind the other's.
+// CHECK-LABEL: @one_matrix
+// CHECK-NOT:     lamina.zeros
+func.func @one_matrix(%x: tensor<64x32xf32>, %w: tensor<64x32xf32>, %n: tensor<i64> {lamina.kind = "input"}, %m: tensor<i64> {lamina.kind = "input"}) -> tensor<64x64xf32> {
+  %a = func.call @masked(%x, %m) : (tensor<64x32xf32>, tensor<i64>) -> tensor<64x32xf32>
+  %b = func.call @packed(%w, %n) : (tensor<64x32xf32>, tensor<i64>) -> tensor<2x32x32xf32>
+  %0 = func.call @multiply(%a, %b) : (tensor<64x32xf32>, tensor<2x32x32xf32>) -> tensor<64x64xf32>
+  func.return %0 : tensor<64x64xf32>
+}
+func.func private @masked(%x: tensor<64x32xf32>, %n: tensor<i64>) -> tensor<64x32xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 32] reads(%x[d0, d1] : tensor<64x32xf32>, %n[] : tensor<i64>) writes([d0, d1] store : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%v: f32, %e: i64):
+    %i = loop.index 1 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %e : i64
+    %z = arith.constant 0.000000e+00 : f32
+    %r = arith.select %c, %v, %z : f32
+    loop.yield %r : f32
+  }
+  func.return %0 : tensor<64x32xf32>
+}
+func.func private @packed(%x: tensor<64x32xf32>, %n: tensor<i64>) -> tensor<2x32x32xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [2, 32, 32] reads(%x[(d0 * 32) + d2, d1] : tensor<64x32xf32>, %n[] : tensor<i64>) writes([d0, d1, d2] store : tensor<2x32x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%v: f32, %e: i64):
+    %i = loop.index 1 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %e : i64
+    %z = arith.constant 0.000000e+00 : f32
+    %r = arith.select %c, %v, %z : f32
+    loop.yield %r : f32
+  }
+  func.return %0 : tensor<2x32x32xf32>
+}
+func.func private @multiply(%a: tensor<64x32xf32>, %b: tensor<2x32x32xf32>) -> tensor<64x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [64, 64, 32] reads(%a[d0, d2] : tensor<64x32xf32>, %b[d1 floordiv 32, d2, d1 mod 32] : tensor<2x32x32xf32>) writes([d0, d1] add : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %c = arith.mulf %x, %y : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<64x64xf32>
+}
