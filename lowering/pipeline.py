@@ -142,6 +142,7 @@ STAGES: tuple[Stage, ...] = (
             "pair-results",
             "choose-schedule",
             "limit-padded-reads",
+            "limit-panels",
             "limit-arguments",
             "compact-arguments",
         ),
@@ -261,6 +262,7 @@ def pipeline(
         chosen = (
             "choose-schedule",
             "limit-padded-reads",
+            "limit-panels",
             "limit-arguments",
             "compact-arguments",
         )

@@ -96,6 +96,7 @@ PASSES: dict[str, str] = {
     "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "limit-padded-reads": "lamina.passes.schedule.limit_padded_reads:LimitPaddedReadsPass",
+    "limit-panels": "lamina.passes.schedule.limit_panels:LimitPanelsPass",
     "limit-arguments": "lamina.passes.schedule.limit_arguments:LimitArgumentsPass",
     "compact-arguments": "lamina.passes.schedule.compact_arguments:CompactArgumentsPass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",

@@ -235,7 +235,7 @@ def _live_rows(function: FuncOp) -> int | None:
     only = live.pop() if len(live) == 1 else None
     if only is None or len(only.counts) != 1 or any(isinstance(op, ExternOp) for op in ops):
         return None
-    return next(digit.extent for digit in only.digits if digit.count is not None)
+    return next((digit.extent for digit in only.digits if digit.is_count), None)
 
 
 def _extern(op: ExternOp, roofline: Roofline) -> Kernel:

@@ -16,7 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.control_flow import emit_loop
 from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter, unsupported
-from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
+from lamina.dialects.loop.team import BarrierOp, NumThreadsOp, SingleOp, TeamOp, ThreadOp
 from lamina.dialects.op_list import ops_of
 
 #: C's `void GOMP_parallel(void (*fn)(void *), void *data, unsigned threads, unsigned flags)` and
@@ -48,7 +48,7 @@ PAUSES = {
 }
 """Per architecture, the intrinsic that eases a waiting loop: name, parameters, arguments."""
 
-SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp, ThreadOp)
+SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp, ThreadOp, NumThreadsOp)
 """What a kernel does together with the other threads of a team, or apart from them."""
 
 
@@ -143,7 +143,12 @@ def _live_rows(w: FunctionWriter, op: TeamOp) -> str:
         end = str(digit.extent)
         if digit.count is not None:
             given = w.emit(f"load i64, ptr {w.value(op.counts[digit.count])}")
-            end = w.intrinsic("smin", "i64", [w.intrinsic("smax", "i64", [given, "1"]), end])
+            count = w.intrinsic("smax", "i64", [given, "1"])
+            if digit.panel > 1:
+                count = w.emit(f"add i64 {count}, {digit.panel - 1}")
+                count = w.emit(f"udiv i64 {count}, {digit.panel}")
+                count = w.emit(f"mul i64 {count}, {digit.factor}")
+            end = w.intrinsic("smin", "i64", [count, end])
         rows = w.emit(f"mul i64 {rows}, {end}")
     return rows
 
@@ -259,8 +264,13 @@ def _thread(w: FunctionWriter, op: ThreadOp) -> None:
     w.bind(op.result, w.team[0])
 
 
+def _num_threads(w: FunctionWriter, op: NumThreadsOp) -> None:
+    w.bind(op.result, w.team[1])
+
+
 EMITTERS: dict[type[Operation], Emitter] = {
     ThreadOp: _thread,
+    NumThreadsOp: _num_threads,
     scf.ParallelOp: _parallel,
     TeamOp: _team,
     SingleOp: _single,

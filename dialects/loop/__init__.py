@@ -27,7 +27,7 @@ from lamina.dialects.loop.segment_reduce import SegmentReduceOp
 from lamina.dialects.loop.slices import SliceAttr
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.special import SpecialOp
-from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp, ThreadOp
+from lamina.dialects.loop.team import BarrierOp, NumThreadsOp, SingleOp, TeamOp, ThreadOp
 from lamina.dialects.loop.tiles import TILE_OPS
 from lamina.dialects.loop.vector_arith import VECTOR_OPS
 
@@ -61,6 +61,7 @@ Loop = Dialect(
         SingleOp,
         BarrierOp,
         ThreadOp,
+        NumThreadsOp,
         *TILE_OPS,
         *VECTOR_OPS,
     ],
@@ -70,7 +71,7 @@ Loop = Dialect(
 UNSTRUCTURED_OPS = (ScatterOp, ScanOp, SegmentReduceOp, SortOp, FourierOp)
 """What is no nest of independent points: each makes a kernel of its own."""
 
-TEAM_OPS = (TeamOp, SingleOp, BarrierOp, ThreadOp)
+TEAM_OPS = (TeamOp, SingleOp, BarrierOp, ThreadOp, NumThreadsOp)
 """What starts several threads, or tells them apart."""
 
 __all__ = [
@@ -87,6 +88,7 @@ __all__ = [
     "LiveRowOp",
     "LiveTurnsOp",
     "Loop",
+    "NumThreadsOp",
     "PollOp",
     "PrefetchOp",
     "ReadOp",

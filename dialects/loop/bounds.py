@@ -35,6 +35,10 @@ MASKS = "lamina.masks"
 """Attribute of a kernel: pairs of numbers of its arguments, of which the first is one row of truth
 values, that are false from the number in the second on."""
 
+ZEROS = "lamina.zeros"
+"""Attribute of a kernel: triples of an argument, a dimension of it, and an argument with a number,
+from which on all elements along the dimension are 0."""
+
 FIRST_COUNT = 1 << 16
 """Pseudo-dimension of forms that is the number in argument 0 of a kernel; others follow."""
 
@@ -46,6 +50,15 @@ def masks_of(function: Operation) -> dict[int, int]:
         return {}
     numbers = [int(number) for number in pairs.get_values()]
     return dict(zip(numbers[::2], numbers[1::2], strict=True))
+
+
+def zeros_of(function: Operation) -> frozenset[tuple[int, int, int]]:
+    """The arguments of a kernel that end in zeros: dimension, and argument with the number."""
+    found = function.attributes.get(ZEROS)
+    if not isinstance(found, DenseArrayBase):
+        return frozenset()
+    numbers = [int(number) for number in found.get_values()]
+    return frozenset(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
 
 
 @dataclass(frozen=True)
@@ -253,10 +266,12 @@ __all__ = [
     "FIRST_COUNT",
     "MASKS",
     "STREAM",
+    "ZEROS",
     "Bound",
     "BoundsAttr",
     "StreamAttr",
     "ends_of",
     "is_end",
     "masks_of",
+    "zeros_of",
 ]

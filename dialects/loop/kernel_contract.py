@@ -11,16 +11,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from math import gcd, prod
+from typing import Any
 
 from xdsl.dialects import memref
-from xdsl.dialects.builtin import MemRefType, TensorType, i1, i64
-from xdsl.ir import Operation, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i1, i64
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS, ENDS, MASKS, STREAM, StreamAttr, masks_of
+from lamina.dialects.loop.bounds import (
+    BOUNDS,
+    ENDS,
+    MASKS,
+    STREAM,
+    ZEROS,
+    StreamAttr,
+    masks_of,
+    zeros_of,
+)
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.counted_dims import EndsFault, counts_of, kernel_of, verify_ends
 from lamina.dialects.loop.counted_rows import counted_sums
@@ -84,6 +94,7 @@ def verify_kernel(body: Iterable[Operation]) -> None:
     _verify_order(nests)
     _verify_bounds(nests)
     _verify_stream(nests)
+    _verify_zeros(nests)
     if any(ENDS in nest.attributes for nest in nests):
         try:
             verify_ends(nests, masks_in(nests))
@@ -114,6 +125,33 @@ def _verify_bounds(nests: Sequence[GenericOp]) -> None:
             raise KernelFault(nest, f"its {BOUNDS} do not follow from the kernel: it {said}")
 
 
+def _verify_zeros(nests: Sequence[GenericOp]) -> None:
+    """Arguments that end in zeros have the dimension, and a number at which these begin."""
+    function = kernel_of(nests[0]) if nests else None
+    block = function.regions[0].first_block if function is not None else None
+    if function is None or block is None:
+        return
+    noted = function.attributes.get(ZEROS)
+    if noted is not None and (
+        not isinstance(noted, DenseArrayBase) or noted.elt_type != i64 or len(noted) % 3
+    ):
+        raise KernelFault(nests[0], f"{ZEROS} is an array<i64> of triples, not {noted}")
+    for argument, axis, number in sorted(zeros_of(function)):
+        value, end = (_argument_type(block, place) for place in (argument, number))
+        if value is None or not 0 <= axis < len(value.get_shape()):
+            raise KernelFault(nests[0], f"{ZEROS}: argument {argument} has no dimension {axis}")
+        if end is None or (end.element_type, len(end.get_shape())) != (i64, 0):
+            raise KernelFault(
+                nests[0], f"{ZEROS}: argument {number} is to have i64 of 0 dimensions"
+            )
+
+
+def _argument_type(block: Block, place: int) -> TensorType[Any] | MemRefType[Any] | None:
+    """The type of an argument, if there is one and it is an array."""
+    kind = block.args[place].type if 0 <= place < len(block.args) else None
+    return kind if isinstance(kind, TensorType | MemRefType) else None
+
+
 def masks_in(nests: Sequence[GenericOp]) -> dict[SSAValue, int]:
     """The masks among the arguments of the kernel that nests are in, with the argument that says
     from which number on they are false. Raises KernelFault for arguments of other types."""
@@ -124,9 +162,7 @@ def masks_in(nests: Sequence[GenericOp]) -> dict[SSAValue, int]:
     found: dict[SSAValue, int] = {}
     for mask, number in masks_of(function).items():
         for argument, kind, rank in ((mask, i1, 1), (number, i64, 0)):
-            value = block.args[argument] if 0 <= argument < len(block.args) else None
-            own = value.type if value is not None else None
-            shaped = own if isinstance(own, TensorType | MemRefType) else None
+            shaped = _argument_type(block, argument)
             if shaped is None or (shaped.element_type, len(shaped.get_shape())) != (kind, rank):
                 said = f"{kind} of {rank} dimensions"
                 raise KernelFault(nests[0], f"{MASKS}: argument {argument} is to have {said}")

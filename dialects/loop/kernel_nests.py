@@ -44,6 +44,10 @@ class KernelNest(Clauses):
         "Digits of the rows' number, outermost first; nothing reads rows a digit of which is not "
         "below the number in an argument of the kernel.",
     )
+    visited: tuple[int, ...] | None = clause(
+        DIMS,
+        "Rows that are live as far as the schedules of those that read the results visit them.",
+    )
     copied: LiveRows | None = clause(
         LIVE,
         "Of a scatter: digits of the numbers of the elements that it copies first; nothing reads "
@@ -105,17 +109,30 @@ def live_rows_of(nest: Operation) -> LiveRows | None:
 
 def set_rows(nest: Operation, rows: Iterable[int]) -> None:
     """Say which dimensions of a nest are its kernel's rows, outermost first; all of them live."""
-    _note(nest, replace(_nest_of(nest), rows=tuple(rows), live=None))
+    _note(nest, replace(_nest_of(nest), rows=tuple(rows), live=None, visited=None))
 
 
 def renumber_rows(nest: Operation, rows: Iterable[int]) -> None:
     """Say that the same rows are other dimensions of a nest now: those that are live still are."""
-    _note(nest, replace(_nest_of(nest), rows=tuple(rows)))
+    own = _nest_of(nest)
+    places = dict(zip(own.rows or (), rows, strict=False))
+    visited = None if own.visited is None else tuple(places.get(d, d) for d in own.visited)
+    _note(nest, replace(own, rows=tuple(rows), visited=visited))
 
 
 def set_live_rows(nest: Operation, live: LiveRows | None) -> None:
     """Say which rows of a nest something reads; None for all."""
-    _note(nest, replace(_nest_of(nest), live=live))
+    _note(nest, replace(_nest_of(nest), live=live, visited=None))
+
+
+def visited_rows(nest: Operation) -> tuple[int, ...]:
+    """The rows of a nest that end where the schedules of its readers do."""
+    return _nest_of(nest).visited or ()
+
+
+def set_visited_rows(nest: Operation, live: LiveRows, dims: Iterable[int]) -> None:
+    """Say which rows of a nest something reads, some of them as schedules visit them."""
+    _note(nest, replace(_nest_of(nest), live=live, visited=tuple(sorted(dims)) or None))
 
 
 def copied_of(scatter: Operation) -> LiveRows | None:
@@ -159,6 +176,8 @@ def verify_nest_note(op: GenericOp, note: Attribute) -> None:
         )
     if note.data.live is not None:
         _verify_live_rows(op, note.data.live, rows)
+    if note.data.visited is not None:
+        _verify_visited(op, note.data)
     if note.data.copied is not None:
         raise VerifyException(f"{op.name}: {NEST}: copied: only loop.scatter copies a tensor")
     reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
@@ -174,6 +193,21 @@ def _verify_live_rows(op: GenericOp, live: LiveRows, rows: tuple[int, ...]) -> N
     extents = [op.extents[d] for d in rows]
     if live.by_row(extents) is None and live.rows != prod(extents):
         raise VerifyException(f"{where}: live = {live}: its rows have extents {extents}")
+
+
+def _verify_visited(op: GenericOp, note: KernelNest) -> None:
+    visited, rows = note.visited or (), note.rows or ()
+    digits = None if note.live is None else note.live.by_row([op.extents[d] for d in rows])
+    ending = {
+        dim
+        for dim, own in zip(rows, digits or (), strict=False)
+        if any(digit.count is not None for digit in own)
+    }
+    if not ending.issuperset(visited):
+        raise VerifyException(
+            f"{op.name}: {NEST}: visited = {_named(visited)}: rows that end at numbers are "
+            f"{_named(ending)}"
+        )
 
 
 def _verify_interleaved(op: GenericOp) -> None:

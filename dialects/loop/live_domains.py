@@ -96,6 +96,8 @@ def _verify_rows(op: HasRows, rows: tuple[int, ...], live: LiveRows, where: str)
 
 def _verify_digits(digits: LiveRows, name: str, extents: Sequence[int], where: str) -> None:
     verify_live(digits, where, name)
+    if any(digit.panel > 1 for digit in digits.digits):
+        raise VerifyException(f"{where}: {name} = {digits}: only of loop.generic there are panels")
     if digits.by_row(extents) is None:
         raise VerifyException(
             f"{where}: {name} = {digits}: its dimensions have extents {list(extents)}"

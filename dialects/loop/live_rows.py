@@ -5,12 +5,16 @@
 Rows count in row-major order, and their number has a digit for each entry, outermost first. A digit
 that ends at a count (`arg2 of 128`: the number that argument 2 of the kernel holds, 1 to 128) says
 that nothing reads the rows behind it. They may be run or not: interpreters run all.
+
+Where what is read is whole panels, as of packed operands, a digit ends with the panel in which the
+count does: `arg2 ceildiv 32 of 4` are the panels themselves, `arg2 ceildiv 32 * 32 of 128` the
+positions in them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 from typing import Any
 
@@ -34,16 +38,38 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.clauses import ClauseKind
 from lamina.dialects.loop.slices import MOST_ELEMENTS
 
+MOST_PANEL = 1 << 12
+"""Positions of a panel in which a digit ends, at most."""
+
 
 @dataclass(frozen=True)
 class Digit:
-    """Positions 0 to `extent`, the live ones of which end at the number in argument `count`."""
+    """Positions 0 to `extent`, the live ones of which end at the number in argument `count`.
+
+    They end with the panel of `panel` positions in which the number does, of each of which they are
+    `factor`.
+    """
 
     extent: int
     count: int | None = None
+    panel: int = 1
+    factor: int = 1
 
     def __str__(self) -> str:
-        return str(self.extent) if self.count is None else f"arg{self.count} of {self.extent}"
+        if self.count is None:
+            return str(self.extent)
+        panels = "" if self.panel == 1 else f" ceildiv {self.panel}"
+        factor = "" if self.factor == 1 else f" * {self.factor}"
+        return f"arg{self.count}{panels}{factor} of {self.extent}"
+
+    @property
+    def is_count(self) -> bool:
+        """Whether it ends at the number itself."""
+        return self.count is not None and self.panel == self.factor == 1
+
+    def end(self, count: int) -> int:
+        """Where it ends, by the number in the argument, which is taken as 1 at least."""
+        return min(-(-max(count, 1) // self.panel) * self.factor, self.extent)
 
 
 @dataclass(frozen=True)
@@ -69,7 +95,7 @@ class LiveRows:
         """Digits that end at operands of an op, and the arguments that these are."""
         numbers = sorted(set(self.counts))
         digits = (
-            digit if digit.count is None else Digit(digit.extent, numbers.index(digit.count))
+            digit if digit.count is None else replace(digit, count=numbers.index(digit.count))
             for digit in self.digits
         )
         return LiveRows(tuple(digits)), numbers
@@ -77,7 +103,7 @@ class LiveRows:
     def ends(self, counts: Sequence[int]) -> list[int]:
         """Where digits end, by the numbers in the arguments; counts are 1 to the extent."""
         return [
-            digit.extent if digit.count is None else min(max(counts[digit.count], 1), digit.extent)
+            digit.extent if digit.count is None else digit.end(counts[digit.count])
             for digit in self.digits
         ]
 
@@ -130,19 +156,28 @@ class LiveRows:
             if extent == whole:
                 digits += own
             elif extent > 1:
-                digits.append(Digit(extent, own[0].count if len(own) == 1 else None))
+                digits.append(replace(own[0], extent=extent) if len(own) == 1 else Digit(extent))
         found = LiveRows(tuple(digits))
         return found if found.counts else None
 
 
 def _digit(parser: AttrParser) -> Digit:
-    name, count = parser.parse_optional_identifier(), None
-    if name is not None:
-        if not (name[:3] == "arg" and name[3:].isdecimal()):
-            parser.raise_error(f"'{name}' is no argument, such as arg0")
-        count = int(name[3:])
-        parser.parse_keyword("of")
-    return Digit(parser.parse_integer(allow_boolean=False, allow_negative=False), count)
+    name = parser.parse_optional_identifier()
+    if name is None:
+        return Digit(_positive(parser))
+    if not (name[:3] == "arg" and name[3:].isdecimal()):
+        parser.raise_error(f"'{name}' is no argument, such as arg0")
+    panel = factor = 1
+    if parser.parse_optional_keyword("ceildiv") is not None:
+        panel = _positive(parser)
+        if parser.parse_optional_punctuation("*") is not None:
+            factor = _positive(parser)
+    parser.parse_keyword("of")
+    return Digit(_positive(parser), int(name[3:]), panel, factor)
+
+
+def _positive(parser: AttrParser) -> int:
+    return parser.parse_integer(allow_boolean=False, allow_negative=False)
 
 
 def _digits(parser: AttrParser) -> LiveRows:
@@ -164,6 +199,11 @@ def verify_live(live: LiveRows, where: str, name: str = "live") -> None:
         raise VerifyException(f"{where}: {name} = {live}: digits have two positions and more")
     if not live.counts:
         raise VerifyException(f"{where}: {name} = {live}: no digit ends at an argument")
+    if any(not 1 <= digit.factor <= digit.panel <= MOST_PANEL for digit in live.digits):
+        raise VerifyException(
+            f"{where}: {name} = {live}: panels of 1 to {MOST_PANEL} positions, of which 1 to all "
+            "are counted"
+        )
 
 
 @irdl_attr_definition

@@ -115,6 +115,22 @@ class SingleOp(_BodyOp):
 
 
 @irdl_op_definition
+class NumThreadsOp(IRDLOperation):
+    """How many threads the team has; 1 where one thread runs a kernel.
+
+    `%t = loop.num_threads : index`
+    """
+
+    name = "loop.num_threads"
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    assembly_format = "attr-dict `:` type($result)"
+
+    def __init__(self) -> None:
+        super().__init__(result_types=[IndexType()])
+
+
+@irdl_op_definition
 class ThreadOp(IRDLOperation):
     """The number of the thread in its team, from 0; 0 where one thread runs a kernel.
 
@@ -159,4 +175,4 @@ def _verify_place(op: Operation) -> None:
         raise VerifyException(f"{op.name}: stands in {outer.name}, not in a team or a kernel")
 
 
-__all__ = ["SHARED", "BarrierOp", "SingleOp", "TeamOp", "ThreadOp", "team_of"]
+__all__ = ["SHARED", "BarrierOp", "NumThreadsOp", "SingleOp", "TeamOp", "ThreadOp", "team_of"]

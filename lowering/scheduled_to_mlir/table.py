@@ -94,6 +94,10 @@ def _thread(op: Operation) -> list[Operation]:
     return [arith.ConstantOp.from_int_and_width(0, IndexType())]
 
 
+def _num_threads(op: Operation) -> list[Operation]:
+    return [arith.ConstantOp.from_int_and_width(1, IndexType())]
+
+
 def _nothing(op: Operation) -> list[Operation]:
     return []
 
@@ -176,6 +180,7 @@ _TABLE: dict[str, Lowering] = {
     "loop.poll": _nothing,
     "loop.prefetch": _nothing,
     "loop.thread": _thread,
+    "loop.num_threads": _num_threads,
     "loop.gather": _gather,
     "loop.special": _special,
     "loop.compress": _compress,

@@ -18,7 +18,13 @@ from lamina.dialects.loop.bounded_dims import (
     leaves_kernel,
     written_by,
 )
-from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, MASKS, Bound, masks_of
+from lamina.dialects.loop.bounds import (
+    BOUNDS,
+    FIRST_COUNT,
+    MASKS,
+    Bound,
+    masks_of,
+)
 from lamina.dialects.loop.counted_dims import counts_of, set_ends
 from lamina.dialects.loop.counted_rows import counted_sums, row_number
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
@@ -26,6 +32,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.element_limits import (
+    Demand,
     PointLimit,
     Points,
     Reach,
@@ -49,6 +56,8 @@ class KernelCall:
     """For each argument of the kernel that is a size that one."""
     points: dict[GenericOp, Points] = field(default_factory=dict[GenericOp, Points])
     """Which points of each nest somebody reads."""
+    zeros: dict[int, Demand] = field(default_factory=dict[int, Demand])
+    """For each argument limits outside of which it is 0."""
 
 
 def reaches(value: SSAValue, call: func.CallOp) -> bool:
@@ -96,7 +105,7 @@ def note_ends(
     if any(is_packed(nest) or summed_rows(nest) or BOUNDS in nest.attributes for nest in nests):
         return
     arguments = kernel.body.block.args
-    known = _Numbers(len(arguments), calls, dict(numbers))
+    known = Numbers(len(arguments), calls, dict(numbers))
     masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     kept = {nest: _kept(nest, calls, known) for nest in nests}
@@ -147,7 +156,7 @@ def live_sums(
     if not any(map(summed_rows, nests)) or any(map(is_packed, nests)):
         return None
     arguments = kernel.body.block.args
-    known = _Numbers(len(arguments), calls, dict(numbers))
+    known = Numbers(len(arguments), calls, dict(numbers))
     masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     rows = prod(nests[0].extents[d] for d in rows_of(nests[0]))
@@ -177,7 +186,7 @@ def _is_unread(nest: GenericOp, calls: Sequence[KernelCall], ends: Sequence[Reac
     )
 
 
-class _Numbers:
+class Numbers:
     """Arguments of a kernel that are sizes: those that it has, and new ones behind them."""
 
     def __init__(self, first: int, calls: Sequence[KernelCall], made: dict[Reach, int]) -> None:
@@ -213,7 +222,7 @@ def _common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
     ]
 
 
-def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: _Numbers) -> dict[int, list[Bound]]:
+def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: Numbers) -> dict[int, list[Bound]]:
     """Bounds of dimensions, beside the rows, outside of which no call needs what a nest gives."""
     agreed = Points.intersection(*(call.points.get(nest, Points()) for call in calls))
     found: dict[int, list[Bound]] = {}

@@ -66,6 +66,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
 from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
+from lamina.passes.fusion.zero_operands import note_zeros
 
 
 @dataclass(frozen=True)
@@ -189,7 +190,12 @@ class _Program:
             else:
                 for operand in op.operands:
                     within.need(operand, EVERYTHING)
-        self.calls[call] = KernelCall(call, rows, copied, masks, counts, points)
+        zeros = {
+            argument.index: frozenset(limit for limit, number in found.items() if number == 0)
+            for argument in block.args
+            if (found := facts.paddings.get(argument))
+        }
+        self.calls[call] = KernelCall(call, rows, copied, masks, counts, points, zeros)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
@@ -262,6 +268,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
     note_bounds(kernel, nests, calls, numbers)
     note_ends(kernel, nests, calls, numbers)
     note_padded_masks(kernel, nests, calls, numbers)
+    note_zeros(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)
 
 

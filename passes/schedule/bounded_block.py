@@ -18,6 +18,7 @@ from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.pairs import has_pieces
+from lamina.dialects.loop.zero_axes import zeros_along
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import ends_of
 from lamina.passes.schedule.memory import Env, Sweep
@@ -38,6 +39,8 @@ class BoundedBlock:
     """What ranges begin and end at: whole panels of each product."""
     counts: Mapping[int, Index] = field(default_factory=dict[int, Index])
     """Numbers of the call, by the pseudo-dimensions of bounds that they are."""
+    zeros: Mapping[Stage, int] = field(default_factory=dict[Stage, int])
+    """The pseudo-dimension of the number from which on the packed operand of a product is 0."""
 
     @property
     def extent(self) -> int:
@@ -65,13 +68,19 @@ class BoundedBlock:
             if segment[0] not in products and not _walks_bounded(scheduled_sweeps(segment), dims):
                 return None
         stage, attribute = next(iter(found.items()))
+        zeros = {s: number for s in found if s in products and (number := _zeros(s, products[s]))}
         return BoundedBlock(
-            dims, stage, attribute.bounds(stage.op.extents), lcm(*(s for s in steps if s))
+            dims,
+            stage,
+            attribute.bounds(stage.op.extents),
+            lcm(*(s for s in steps if s)),
+            zeros=zeros,
         )
 
     def with_counts(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> BoundedBlock:
         """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
-        dims = sorted({d for b in self.bounds for d, _ in b.form.terms if d >= FIRST_COUNT})
+        named = {d for b in self.bounds for d, _ in b.form.terms if d >= FIRST_COUNT}
+        dims = sorted(named | set(self.zeros.values()))
         digits = [Digit(self.extent, dim - FIRST_COUNT) for dim in dims]
         ends = ends_of(emit, digits, flat)
         return replace(self, counts={d: end.end for d, end in zip(dims, ends, strict=True)})
@@ -93,8 +102,31 @@ class BoundedBlock:
         low = emit.least(low, self.extent - 1)
         high = emit.most(high, emit.plus(low, 1))
         low = emit.times(emit.quotient(low, self.step), self.step)
-        high = emit.times(emit.quotient(emit.plus(high, self.step - 1), self.step), self.step)
-        return low, emit.least(high, self.extent)
+        return low, emit.least(self._rounded(emit, high), self.extent)
+
+    @property
+    def count(self) -> int | None:
+        """The argument at whose number all rows end alone, if they do."""
+        (bound,) = self.bounds if len(self.bounds) == 1 else (None,)
+        if bound is None or not bound.is_upper or not self.is_level:
+            return None
+        ((dim, step),) = bound.form.terms
+        return dim - FIRST_COUNT if step == 1 and bound.form.constant == 0 else None
+
+    def outside(self, emit: Emitter, stage: Stage, terms: tuple[Index, Index]) -> Index | None:
+        """Where the terms of a product that are behind those in its bounds end: where all that is
+        behind them is 0. None where those outside add nothing."""
+        zeros = self.zeros.get(stage)
+        if zeros is None:
+            return self.extent
+        if self.count == zeros - FIRST_COUNT:
+            return None
+        end = self._rounded(emit, self.counts[zeros])
+        return emit.most(emit.least(end, self.extent), terms[1])
+
+    def _rounded(self, emit: Emitter, position: Index) -> Index:
+        """The first multiple of the step from a position on."""
+        return emit.times(emit.quotient(emit.plus(position, self.step - 1), self.step), self.step)
 
 
 def panels_of(emit: Emitter, limits: tuple[Index, Index], panel: int) -> tuple[Index, Index]:
@@ -135,6 +167,16 @@ def balanced(emit: Emitter, number: Index, count: Index) -> Index:
 def _bounds(stage: Stage) -> BoundsAttr | None:
     found = stage.op.attributes.get(BOUNDS)
     return found if isinstance(found, BoundsAttr) else None
+
+
+def _zeros(stage: Stage, shape: Contraction) -> int | None:
+    """The number from which on the packed operand of a product is 0, along its bounded dimension
+    if it sums over that."""
+    noted = _bounds(stage)
+    if noted is None or noted.dim.value.data not in shape.summed:
+        return None
+    numbers = zeros_along(stage.op, shape.b, noted.dim.value.data)
+    return FIRST_COUNT + min(numbers) if numbers else None
 
 
 def _step(stage: Stage, dim: int, shape: Contraction) -> int | None:

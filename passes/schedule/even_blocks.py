@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.live_rows import Digit
+from lamina.dialects.loop.team import NumThreadsOp
 from lamina.passes.cost.product_limits import EVEN_ROUNDS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import End, count_of, divided, times
@@ -52,8 +53,9 @@ class EvenBlocks:
         emit: Emitter, ends: list[End], around: Index, sizes: tuple[int, int], threads: int
     ) -> EvenBlocks:
         """Rows with these ends, in blocks of so many rows at least and at most, with `around`
-        tasks for each."""
+        tasks for each. They are for as many `threads` as the call has of these."""
         fewest, size = sizes
+        team = emit.least(emit.add(NumThreadsOp()), threads)
         lead, extent, live = ends[:-1], ends[-1].extent, ends[-1].end
         if isinstance(live, int):
             extents = [end.extent for end in ends]
@@ -61,10 +63,11 @@ class EvenBlocks:
             live = emit.times(ends[0].end, prod(extents[1:]))
         count = emit.quotient(emit.plus(live, size - 1), size)
         tasks = times(emit, times(emit, around, count_of(emit, lead)), count)
-        shared = emit.times(emit.quotient(emit.plus(count, threads - 1), threads), threads)
+        _, rounds = divided(emit, emit.plus(count, emit.minus(team, 1)), team)
+        shared = times(emit, rounds, team)
         shared = emit.least(shared, emit.most(emit.quotient(live, fewest), 1))
-        is_uneven = _compared(emit, emit.remainder(tasks, threads), "ne", 0)
-        are_few = _compared(emit, tasks, "slt", EVEN_ROUNDS * threads)
+        is_uneven = _compared(emit, divided(emit, tasks, team)[0], "ne", 0)
+        are_few = _compared(emit, emit.minus(tasks, emit.times(team, EVEN_ROUNDS)), "slt", 0)
         divides = emit.add(arith.AndIOp(is_uneven, are_few))
         chosen = emit.add(arith.SelectOp(divides, emit.value(shared), emit.value(count)))
         return EvenBlocks(lead, extent, live, chosen, fewest)

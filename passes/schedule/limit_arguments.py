@@ -207,7 +207,7 @@ def _points(op: Operation, dims: Sequence[int], extents: Sequence[int]) -> Point
         stride = extent = extents[dim]
         for digit in own:
             stride //= digit.extent
-            if digit.count is not None and dim in dims:
+            if digit.count is not None and digit.is_count and dim in dims:
                 end = Reach(arguments[digit.count])
                 found.add(PointLimit(Linear.dim(dim), extent, stride, digit.extent, end))
     return frozenset(found)

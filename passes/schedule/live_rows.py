@@ -75,8 +75,15 @@ def ends_of(
             continue
         given = emit.add(memref.LoadOp.get(flat[digit.count], [emit.value(0)]))
         end = emit.add(arith.IndexCastOp(given, IndexType()))
-        found.append(End(digit.extent, emit.least(emit.most(end, least), digit.extent)))
+        found.append(End(digit.extent, digit_end(emit, digit, emit.most(end, least))))
     return found
+
+
+def digit_end(emit: Emitter, digit: Digit, count: Index) -> Index:
+    """Where a digit ends, whose number is `count`."""
+    if digit.panel > 1:
+        count = emit.quotient(emit.plus(count, digit.panel - 1), digit.panel)
+    return emit.least(emit.times(count, digit.factor), digit.extent)
 
 
 def count_of(emit: Emitter, ends: Sequence[End]) -> Index:

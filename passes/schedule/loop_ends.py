@@ -20,17 +20,18 @@ from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, Bound, ends_of, masks
 from lamina.dialects.loop.counted_dims import counts_of, drop_ends, noted_ends, true_within
 from lamina.dialects.loop.kernel_nests import live_rows_of, part_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.live_rows import MOST_PANEL, Digit
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.implied_masks import implied_masks
-from lamina.passes.schedule.live_rows import joined_live_rows
+from lamina.passes.schedule.live_rows import digit_end, joined_live_rows
 from lamina.passes.schedule.memory import Env, KernelNumbers, Memory, Sweep
 from lamina.passes.schedule.stages import Stage
 
 _FIRST_LIVE = 2 * FIRST_COUNT
 """Rows that count are one at least, as of tasks: what runs for the rows of another kernel, such as
 a scatter at places that were masked, finds the first one made. They have numbers of their own
-behind those of sums, which may be empty."""
+behind those of sums, which may be empty; so have the panels in which such numbers are."""
 
 
 def kernel_numbers(
@@ -41,9 +42,9 @@ def kernel_numbers(
 ) -> KernelNumbers | None:
     """Read the numbers that ends of these nests name; None if there are none."""
     ended = [nest for nest in nests if ENDS in nest.attributes]
-    rows = set[int]()
+    rows = set[Digit]()
     if not any(map(is_packed, nests)):  # whose tasks are blocks of rows
-        rows = {c for nest in nests if (live := live_rows_of(nest)) for c in live.counts}
+        rows = {digit for nest in nests if (live := live_rows_of(nest)) for digit in live.digits}
     if not ended and not rows:
         return None
     block = function.body.block
@@ -51,12 +52,15 @@ def kernel_numbers(
     forms = [b.form for n in ended for own in ends_of(n, n.extents).values() for b in own]
     named = {d for form in forms for d, _ in form.terms if d >= FIRST_COUNT}
     values: dict[int, Index] = {}
-    for number in sorted({dim - FIRST_COUNT for dim in named} | rows):
+    counts = {digit.count for digit in rows if digit.count is not None}
+    for number in sorted({dim - FIRST_COUNT for dim in named} | counts):
         memory = flat[block.args[number]]
         given = emit.add(memref.LoadOp.get(memory, [emit.value(0)]))
         values[FIRST_COUNT + number] = emit.add(arith.IndexCastOp(given, IndexType()))
-        if number in rows:
-            values[_FIRST_LIVE + number] = emit.most(values[FIRST_COUNT + number], 1)
+        own = {_live_number(digit): digit for digit in rows if digit.count == number}
+        for place, digit in sorted(own.items()):
+            least = emit.most(values[FIRST_COUNT + number], 1)
+            values[place] = digit_end(emit, digit, least) if digit.panel > 1 else least
     return KernelNumbers(masks, counts_of(block), values)
 
 
@@ -135,8 +139,14 @@ def live_end(stage: Stage, rows: Sequence[int]) -> Linear | None:
     first, *rest = live.digits
     if any(digit.count is not None for digit in rest):
         return None
-    assert first.count is not None
-    return Linear.of({_FIRST_LIVE + first.count: prod(digit.extent for digit in rest)})
+    return Linear.of({_live_number(first): prod(digit.extent for digit in rest)})
+
+
+def _live_number(digit: Digit) -> int:
+    """The pseudo-dimension of forms that is where a digit ends."""
+    assert digit.count is not None
+    panels = (digit.panel - 1) * (MOST_PANEL + 1) + digit.factor - 1
+    return _FIRST_LIVE * (1 + panels) + digit.count
 
 
 def _ends(sweep: Sweep) -> dict[int, tuple[Linear, ...]] | None:

@@ -38,11 +38,11 @@ class Blocks:
 class PartOfSum:
     """Terms of the only summed dimension, from the first to the second, that are added up.
 
-    All others are products with zeros if those `outside` count as well.
+    Others, up to where `outside` says, count as well: they are products with zeros.
     """
 
     ends: tuple[Index, Index]
-    outside: bool = False
+    outside: Index | None = None
 
 
 @dataclass(frozen=True, eq=False)

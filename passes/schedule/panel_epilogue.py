@@ -32,17 +32,17 @@ class PanelEpilogue(ProductTask):
         envs, rows = domain.envs, domain.rows
         stage, shape = self._shape()
         assert shape.panel is not None
-        panels = -(-stage.extents[shape.inner_column] // shape.panel)
-        each = panels // domain.splits
+        each = -(-stage.extents[shape.inner_column] // shape.panel) // domain.splits
         first = emit.times(domain.split, each)
-        last = emit.plus(first, each)
+        last, part = self.ends.last(emit, emit.plus(first, each)), self.ends.part
+        panels = first, last
         epilogue = [s for s in self.stages if s is not stage]
         if not epilogue:
-            self.product(emit, stage, envs[stage], rows, (first, last), together=each)
+            self.product(emit, stage, envs[stage], rows, panels, None, each, part)
             return
         if run_in_registers(epilogue):
             self.epilogue = self._in_registers(epilogue, envs)
-            self.product(emit, stage, envs[stage], rows, (first, last), together=each)
+            self.product(emit, stage, envs[stage], rows, panels, None, each, part)
             return
         write = stage.writes[0]
         if lay_out_panel(stage, self.products, self.memory):
@@ -67,7 +67,7 @@ class PanelEpilogue(ProductTask):
 
             inner.each(*rows, 1, row)
 
-        self.product(emit, stage, envs[stage], rows, (first, last), after_panel, each)
+        self.product(emit, stage, envs[stage], rows, panels, after_panel, each, part)
 
     def _in_registers(self, epilogue: Sequence[Stage], envs: Envs) -> TotalsEpilogue:
         """What follows the product on the vectors of its tiles."""

@@ -95,7 +95,7 @@ class ProductEmitter:
         self.element = self.left.element
         self.packing = packing
         self.terms = None if part is None else part.ends
-        self.outside = part is not None and part.outside
+        self.outside = None if part is None else part.outside
         self.copy: RowCopy | None = None
         self.heights = (tile.rows, *(stage.schedule.tail or ()))
         """Rows of tiles: each computes what is left over of those in front of it."""
@@ -225,11 +225,11 @@ class ProductEmitter:
         """
         zero = emit.splat(number_attribute(0.0, self.element), self.tile.lanes)
         start = [zero] * self.vectors
-        if self.terms is None or not self.outside or isinstance(self.element, IntegerType):
+        if self.terms is None or self.outside is None or isinstance(self.element, IntegerType):
             return start
         dim = self.summed[0]
         low, high = self.terms
-        ranges: list[tuple[Index, Index]] = [(0, low), (high, self.stage.extents[dim])]
+        ranges: list[tuple[Index, Index]] = [(0, low), (high, self.outside)]
         for first, last in ranges:
             step = gcd(SUM_UNROLL, emit.divisor(first, last))
 
@@ -304,6 +304,10 @@ class ProductEmitter:
                 values = self._step(inner, deeper, dim, copy, values)
             return values
 
+        is_open = self.terms is not None and not rest and emit.divisor(low, high) == 1
+        if is_open and emit.divisor(low) % SUM_UNROLL == 0:  # the rest goes term by term
+            whole = whole_steps(emit, low, high, SUM_UNROLL)
+            totals, low = self._terms(emit, at, dims, (low, whole), totals), whole
         extent = self.stage.extents[dim]
         count = count or chain_block(extent, prod(self.stage.extents[d] for d in rest))
         if self.terms is not None:

@@ -30,6 +30,7 @@ from lamina.passes.schedule.live_rows import (
 from lamina.passes.schedule.memory import Envs, Memory
 from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.panel_epilogue import PanelEpilogue
+from lamina.passes.schedule.product_ends import ProductEnds
 from lamina.passes.schedule.product_task import TaskDomain
 from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.stages import Stage
@@ -72,7 +73,11 @@ def schedule_product_kernel(
     is_level = bounded is None or bounded.is_level
     if not is_level and len(in_blocks) > 1:
         in_blocks = [End.of(blocks.count)]
-    parts = [End.of(splits)]
+    stage, shape = next(iter(products.items()))
+    ends_at = ProductEnds.of(stage, shape, panel_mode=panel_mode)
+    kernel.ends = ends_at.read(emit, dict(enumerate(memory.flat.values())))
+    each = -(-stage.extents[shape.inner_column] // (shape.panel or 1)) // splits
+    parts = [End(splits, kernel.ends.parts(emit, splits, each))]
     least = tile_rows(products, blocks)
     even = None
     if tasks.num_threads is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from lamina.dialects.loop import GenericOp
@@ -10,7 +11,9 @@ from lamina.passes.schedule.block_scratch import plan_block
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
+from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.product_kernel import (
+    Products,
     blocks_of,
     computes_at_panels,
     jammed_row,
@@ -20,7 +23,40 @@ from lamina.passes.schedule.product_kernel import (
     stream_of,
     tile_rows,
 )
-from lamina.passes.schedule.stages import stages_of
+from lamina.passes.schedule.stages import Stage, stages_of
+
+
+@dataclass(frozen=True)
+class ProductPlan:
+    """How a part around packed products runs, by its schedule."""
+
+    stages: list[Stage]
+    products: Products
+    blocks: Blocks
+    panel_mode: bool
+    """Whether tasks take ranges of panels."""
+    is_streamed: bool
+    """Whether tasks walk a dimension in blocks."""
+    bounded: BoundedBlock | None
+    """What tasks visit of a dimension that has bounds, where they end there."""
+
+    @staticmethod
+    def of(part: Part, tasks: ProductTasks) -> ProductPlan:
+        """The plan of a part, which stays as it is."""
+        stages = stages_of([stage.op for stage in part.stages])
+        products = products_of(stages)
+        columns, *_ = order_rows(stages, products, jammed_row(products))
+        panel_mode = computes_at_panels(stages, products, tasks)
+        blocks = blocks_of(stages, products, tasks)
+        if tasks.outer_columns == "loops":
+            loop_over_columns(stages, columns)
+        stream = bounded = None
+        if not panel_mode and not any(stage.totals for stage in stages):
+            stream = stream_of(stages, products)
+            scratch = plan_block(stages, products, stream)
+            if blocks.is_blocked:
+                bounded = BoundedBlock.of(scratch.segments, products)
+        return ProductPlan(stages, products, blocks, panel_mode, stream is not None, bounded)
 
 
 def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
@@ -32,25 +68,14 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     """
     if not isinstance(tasks, ProductTasks):
         return {}
-    stages = stages_of([stage.op for stage in part.stages])
-    products = products_of(stages)
-    columns, *_ = order_rows(stages, products, jammed_row(products))
-    panel_mode = computes_at_panels(stages, products, tasks)
-    blocks = blocks_of(stages, products, tasks)
-    if tasks.outer_columns == "loops":
-        loop_over_columns(stages, columns)
-    if any(stage.totals for stage in stages):
+    plan = ProductPlan.of(part, tasks)
+    stages, blocks = plan.stages, plan.blocks
+    if any(stage.totals for stage in stages) or plan.is_streamed or plan.bounded is not None:
         return {}
-    if not panel_mode:
-        stream = stream_of(stages, products)
-        scratch = plan_block(stages, products, stream)
-        bounded = blocks.is_blocked and BoundedBlock.of(scratch.segments, products) is not None
-        if stream is not None or bounded:
-            return {}
     rows = [stage.rows for stage in stages]
     if blocks.live:
         together = tasks.num_threads is not None or len(live_digits(stages[0].op)[rows[0][-1]]) == 1
-        if not together or tile_rows(products, blocks) > 1:
+        if not together or tile_rows(plan.products, blocks) > 1:
             return {}
     elif blocks.is_blocked:
         rows = [dims[:-1] for dims in rows]

@@ -18,6 +18,7 @@ from lamina.passes.schedule.packed_product import Blocks, PackedProduct, PartOfS
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.product_ends import ReadEnds
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_panels, over_sum
 from lamina.passes.schedule.tile_product import TileProduct
@@ -59,6 +60,7 @@ class ProductTask:
         self.bounded = bounded
         self.epilogue: TotalsEpilogue | None = None
         """What is computed of the product's tiles in registers."""
+        self.ends = ReadEnds()
 
     def task(self, emit: Emitter, domain: TaskDomain) -> None:
         """Emit one task."""

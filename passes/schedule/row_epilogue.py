@@ -87,8 +87,10 @@ class RowEpilogue(ProductTask):
         terms: tuple[Index, Index],
     ) -> None:
         """A product of which only `terms` of the sum are other than zeros."""
+        assert self.bounded is not None
         panels = 0, self.packed(stage).panels
-        self.product(emit, stage, env, rows, panels, part=PartOfSum(terms, outside=True))
+        part = PartOfSum(terms, self.bounded.outside(emit, stage, terms))
+        self.product(emit, stage, env, rows, panels, part=part)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         write = stage.writes[0]

@@ -231,7 +231,9 @@ class StreamedProduct(RowEpilogue):
         self, emit: Emitter, stage: Stage, tile: Tile, limits: tuple[Index, Index]
     ) -> Callable[[Emitter, Env, int], list[SSAValue]]:
         """What gives the vectors of a panel with which the sums of each row begin."""
-        product, part = self.packed(stage), PartOfSum(limits, self.bounded is not None)
+        product, part = self.packed(stage), PartOfSum(limits)
+        if self.bounded is not None:
+            part = PartOfSum(limits, self.bounded.outside(emit, stage, limits))
         if product.shape.pairs is None:
             return ProductEmitter(product, self.memory, tile, part).zero_terms
         return TileProduct(product, self.memory, emit, 1, part).zero_vectors

@@ -122,8 +122,8 @@ class TileProduct(TileResults):
         if part is not None and self.block_terms < stage.extents[self.term]:
             raise illegal(stage.op, "terms: not of a sum of which a part is added up at a time")
         self.zeros: ZeroTerms | None = None
-        if part is not None and part.outside:
-            self.zeros = ZeroTerms(emit, part.ends, stage.extents[self.term], self.unit)
+        if part is not None and part.outside is not None:
+            self.zeros = ZeroTerms(emit, part, stage.extents[self.term], self.unit)
 
     def _double_buffer(self, emit: Emitter, part: PartOfSum | None) -> DoubleBuffer | None:
         """Scratch for two blocks of a panel, if the next is to be packed beside the product."""

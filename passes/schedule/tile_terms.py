@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.tile_unit import TilePlace, TileProducts, TileUnit
 
 TileStep = Callable[[Emitter, Index, list[SSAValue], bool], list[SSAValue]]
@@ -68,11 +69,10 @@ class ZeroTerms:
     They are 0, and NaN in columns where an element of the packed operand is no finite number.
     """
 
-    def __init__(
-        self, emit: Emitter, terms: tuple[Index, Index], extent: int, unit: TileUnit
-    ) -> None:
-        """Of `extent` terms those outside of `terms`, for the tiles of `unit`."""
-        self.terms, self.extent, self.unit = terms, extent, unit
+    def __init__(self, emit: Emitter, part: PartOfSum, extent: int, unit: TileUnit) -> None:
+        """Of `extent` terms those outside of `part`, for the tiles of `unit`."""
+        assert part.outside is not None
+        self.terms, self.end, self.extent, self.unit = part.ends, part.outside, extent, unit
         self.zeros = emit.add(memref.AllocaOp.get(bf16, 64, [TILE_ROWS * TILE_TERMS]))
         self.starts = emit.add(memref.AllocaOp.get(f32, 64, [TILE_ROWS * TILE_PANEL]))
         zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
@@ -91,7 +91,7 @@ class ZeroTerms:
         low, high = self.terms
         sums = [value for _ in range(across) for value in unit.zero(emit)]
         sums = over_terms(emit, (0, low), self.extent, sums, step)
-        sums = over_terms(emit, (high, self.extent), self.extent, sums, step)
+        sums = over_terms(emit, (high, self.end), self.extent, sums, step)
         for number in range(across):
             tile = sums[number * unit.values : (number + 1) * unit.values]
             unit.store(emit, tile, self._place(number))

@@ -10,7 +10,7 @@ from xdsl.interpreter import (
     register_impls,
 )
 
-from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp, ThreadOp
+from lamina.dialects.loop import BarrierOp, NumThreadsOp, SingleOp, TeamOp, ThreadOp
 
 
 @register_impls
@@ -32,3 +32,9 @@ class TeamFunctions(InterpreterFunctions):
     @impl(ThreadOp)
     def thread(self, interpreter: Interpreter, op: ThreadOp, args: PythonValues) -> PythonValues:
         return (0,)
+
+    @impl(NumThreadsOp)
+    def num_threads(
+        self, interpreter: Interpreter, op: NumThreadsOp, args: PythonValues
+    ) -> PythonValues:
+        return (1,)

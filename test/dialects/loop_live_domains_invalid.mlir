@@ -165,3 +165,11 @@ func.func private @digits(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10x
   func.return %v : tensor<4x10xf32>
 }
 // CHECK: loop.sort: lamina.nest: live = [4, arg1 of 2, 5]: the op runs along d1, which is one digit
+
+// -----
+
+func.func private @panels(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg1 ceildiv 2 of 10]>} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  func.return %v : tensor<4x10xf32>
+}
+// CHECK: loop.sort: lamina.nest: live = [4, arg1 ceildiv 2 of 10]: only of loop.generic there are panels

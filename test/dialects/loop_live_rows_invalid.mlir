@@ -29,3 +29,19 @@ func.func private @no_argument(%n: memref<i64>) {
   func.return
 }
 // CHECK: 'n' is no argument, such as arg0
+
+// -----
+
+func.func private @no_panel(%n: memref<i64>) {
+  %c = loop.live_count(%n) in <[arg0 ceildiv 0 of 128]> : memref<i64>
+  func.return
+}
+// CHECK: #loop.live: live = [arg0 ceildiv 0 of 128]: panels of 1 to 4096 positions, of which 1 to all are counted
+
+// -----
+
+func.func private @more_than_there_are(%n: memref<i64>) {
+  %c = loop.live_count(%n) in <[arg0 ceildiv 16 * 32 of 128]> : memref<i64>
+  func.return
+}
+// CHECK: #loop.live: live = [arg0 ceildiv 16 * 32 of 128]: panels of 1 to 4096 positions, of which 1 to all are counted

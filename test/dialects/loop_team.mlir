@@ -5,12 +5,14 @@
 // CHECK:         loop.single {
 // CHECK-NEXT:      memref.store
 // CHECK:         loop.barrier
+// CHECK-NEXT:    %n = loop.num_threads : index
 func.func private @k(%x: memref<4xf32>, %v: f32) attributes {lamina.kernel} {
   %i = arith.constant 0 : index
   loop.single {
     memref.store %v, %x[%i] : memref<4xf32>
   }
   loop.barrier
+  %n = loop.num_threads : index
   func.return
 }
 

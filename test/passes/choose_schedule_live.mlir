@@ -9,6 +9,9 @@
 // CHOSEN:         jam = d0 x 8, tail = [4, 3, 2, 1]
 // CHECK-LABEL: @project
 // CHECK:         %[[N:[0-9]+]] = arith.minsi
+// CHECK:         %[[THREADS:[0-9]+]] = loop.num_threads : index
+// CHECK:         %[[TEAM:[0-9]+]] = arith.minsi %[[THREADS]], %{{[0-9]+}}
+// CHECK:         arith.muli %{{[0-9]+}}, %[[TEAM]]
 // CHECK:         %[[BLOCKS:[0-9]+]] = arith.select
 // CHECK:         scf.parallel
 // CHECK:           arith.muli %{{[0-9]+}}, %[[N]]

@@ -1,0 +1,135 @@
+"""How far products visit the operands that kernels in front of them make, by their schedules.
+
+Packed keys and values are visited in whole panels up to the last that counts (`BoundedBlock`),
+those of products in tasks of panels up to the columns that count, and both operands up to the terms
+that are not 0 (`ProductEnds`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from xdsl.dialects import func
+from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineMap
+
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.live_rows import MOST_PANEL, Digit
+from lamina.dialects.loop.schedules import ProductTasks
+from lamina.dialects.loop.zero_axes import axis_alone
+from lamina.passes.schedule.bounded_block import BoundedBlock
+from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.live_rows import live_digits
+from lamina.passes.schedule.product_ends import ProductEnds
+from lamina.passes.schedule.product_kernel import tile_rows
+from lamina.passes.schedule.product_rows import ProductPlan
+from lamina.passes.schedule.stages import Stage
+
+
+@dataclass(frozen=True)
+class Visited:
+    """Positions of one dimension of an argument that a kernel reads: they end as the digit says."""
+
+    axis: int
+    digit: Digit
+
+
+def visited_by(kernel: func.FuncOp) -> Mapping[int, frozenset[Visited]]:
+    """What products read of the arguments that nothing else of a kernel reads."""
+    parts = parts_of(kernel)
+    found: dict[SSAValue, list[frozenset[Visited]]] = {}
+    for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
+        if not isinstance(tasks, ProductTasks) or part.op is not None:
+            continue
+        plan = ProductPlan.of(part, tasks)
+        for stage, shape in plan.products.items():
+            for place in (shape.a, shape.b):
+                found.setdefault(stage.op.inputs[place], []).append(
+                    frozenset(_visited(plan, stage, shape, place))
+                )
+    return {
+        value.index: ends
+        for value, own in found.items()
+        if isinstance(value, BlockArgument)
+        and len(own) == len(list(value.uses))
+        and (ends := frozenset.intersection(*own))
+    }
+
+
+def _visited(plan: ProductPlan, stage: Stage, shape: Contraction, place: int) -> Iterator[Visited]:
+    """What a product of a plan reads of one of its operands."""
+    if place == shape.b and (panels := _panels_of(plan, stage.op, shape)) is not None:
+        yield panels
+    ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)
+    if ends.terms is not None:
+        axis = axis_alone(stage.op, place, ends.dim)
+        assert axis is not None  # along which it ends in zeros
+        yield Visited(axis, ends.terms)
+    if ends.panels is not None and place == shape.b:
+        axis = _axis_of(stage.op.read_maps[place], shape.inner_column, shape.panel or 1)
+        if axis is not None:
+            yield Visited(axis, ends.panels)
+
+
+def _panels_of(plan: ProductPlan, nest: GenericOp, shape: Contraction) -> Visited | None:
+    """What a product of a plan reads of its packed operand, if that ends at a number."""
+    bounded = plan.bounded
+    stage = next(stage for stage in plan.stages if stage.op is nest)
+    if bounded is None or stage not in bounded.dims or shape.pairs is not None or shape.task_packed:
+        return None
+    if not all(bound.is_upper for bound in bounded.bounds) or bounded.step > MOST_PANEL:
+        return None
+    dim, index_map = bounded.dims[stage], nest.read_maps[shape.b]
+    counts = {n for bound in bounded.bounds if (n := _number(plan, bounded, bound)) is not None}
+    unit = shape.panel or 1
+    if dim != shape.inner_column:  # others are read if they are not 0
+        counts &= {bounded.zeros[stage] - FIRST_COUNT} if stage in bounded.zeros else set()
+        unit = 1
+    axis = _axis_of(index_map, dim, unit)
+    if axis is None or not counts:
+        return None
+    extent = shape_of(nest.inputs[shape.b])[axis]
+    digit = Digit(extent, min(counts), bounded.step, bounded.step // unit)
+    return Visited(axis, digit) if extent > digit.factor else None
+
+
+def _number(plan: ProductPlan, bounded: BoundedBlock, bound: Bound) -> int | None:
+    """The argument whose number the blocks of rows that count never pass, by an upper bound.
+
+    It is that number, or the position behind each row, and rows end there.
+    """
+    ((dim, step), *others) = bound.form.terms or ((-1, 0),)
+    if others or step != 1:
+        return None
+    if dim >= FIRST_COUNT:
+        return dim - FIRST_COUNT if bound.form.constant <= 0 else None
+    row = bounded.stage.rows[-1]
+    (digit, *inner) = live_digits(bounded.stage.op).get(row, (Digit(1),))
+    if dim != row or bound.form.constant > 1 or inner or not digit.is_count:
+        return None
+    return digit.count if tile_rows(plan.products, plan.blocks) == 1 else None
+
+
+def _axis_of(index_map: AffineMap, dim: int, unit: int) -> int | None:
+    """The axis of a read along which a dimension goes in steps of so many positions."""
+    for axis, expr in enumerate(index_map.results):
+        if unit == 1:
+            if isinstance(expr, AffineDimExpr) and expr.position == dim:
+                others = [e for n, e in enumerate(index_map.results) if n != axis]
+                return None if any(dim in e.used_dims() for e in others) else axis
+        elif (
+            isinstance(expr, AffineBinaryOpExpr)
+            and expr.kind == AffineBinaryOpKind.FloorDiv
+            and isinstance(expr.lhs, AffineDimExpr)
+            and expr.lhs.position == dim
+            and str(expr.rhs) == str(unit)
+        ):
+            return axis
+    return None
+
+
+__all__ = ["Visited", "visited_by"]
