@@ -138,7 +138,7 @@ def note_padded_masks(
     arguments = kernel.body.block.args
     padded = {v for nest in nests for v, _, pad in nest.reads if pad is not None}
     wanted = [(mask, count) for mask, count in _common_masks(calls) if arguments[mask] in padded]
-    known = _Numbers(len(arguments), calls, numbers)
+    known = Numbers(len(arguments), calls, numbers)
     if wanted:
         _note_masks(kernel, {mask: known.of(Reach(count)) for mask, count in wanted})
 
