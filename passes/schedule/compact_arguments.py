@@ -17,7 +17,7 @@ rows, or are scatters, and vectors run along what is contiguous; else the argume
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from xdsl.context import Context
@@ -26,14 +26,15 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, ScatterOp
+from lamina.dialects.loop import GenericOp, ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
 from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import open_axes
+from lamina.passes.schedule.call_extents import open_axes, reshaped_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.scatter_rows import kept_digits
 from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of, take_inner
@@ -112,8 +113,7 @@ def _keep_possible(
     """Leave out arguments that some use needs in another layout; in place."""
     names = {kernel.sym_name.data for kernel in kernels}
     for value in list(wanted):
-        called = (u.operation for u in value.uses)
-        if not all(isinstance(c, func.CallOp) and c.callee.string_value() in names for c in called):
+        if not _goes_to(value, names):
             del wanted[value]
     while True:
         gone: set[SSAValue] = set()
@@ -121,9 +121,10 @@ def _keep_possible(
             found = _of_kernel(kernel, calls, wanted)
             refused = _refused(kernel, found) if found else frozenset[int]()
             for call in calls:
+                bases = [before_reshapes(value) for value in call.arguments]
                 gone.update(
                     value
-                    for place, value in enumerate(call.arguments)
+                    for place, value in enumerate(bases)
                     if value in wanted and (place not in found or place in refused)
                 )
         if not gone:
@@ -131,6 +132,18 @@ def _keep_possible(
         for value in gone:
             assert isinstance(value, BlockArgument)
             del wanted[value]
+
+
+def _goes_to(value: SSAValue, kernels: Collection[str]) -> bool:
+    """Whether a value, in whatever shape, goes to kernels alone."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, ReshapeOp):
+            if not _goes_to(op.result, kernels):
+                return False
+        elif not isinstance(op, func.CallOp) or op.callee.string_value() not in kernels:
+            return False
+    return True
 
 
 def _of_kernel(
@@ -151,12 +164,16 @@ def _passed(
     call: func.CallOp, place: int, wanted: Mapping[BlockArgument, Extents]
 ) -> Extents | None:
     """The places in a call of the numbers that are the extents of one of its arguments."""
-    value = call.arguments[place]
+    passed = call.arguments[place]
+    value = before_reshapes(passed)
     if not isinstance(value, BlockArgument) or value not in wanted:
+        return None
+    found = reshaped_extents(wanted[value], value, passed)
+    if found is None:
         return None
     places = {argument: number for number, argument in enumerate(call.arguments)}
     arguments = value.owner.args
-    extents = [-1 if n < 0 else places.get(arguments[n]) for n in wanted[value]]
+    extents = [-1 if n < 0 else places.get(arguments[n]) for n in found]
     return tuple(n for n in extents if n is not None) if None not in extents else None
 
 

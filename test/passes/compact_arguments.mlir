@@ -125,3 +125,41 @@ func.func private @same(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>
   }
   func.return
 }
+
+// -----
+
+// What lies in another shape is as compact where open dimensions stay: pairs of the last one, and one in front of all.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}, %a:
+// CHECK-SAME:    %y: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}
+// CHECK:       func.func private @pairs(%a: memref<i64>, %x: memref<1x64x256x4x2xf32> {lamina.extents = [-1 : i64, 0 : i64, 2 : i64, -1 : i64, -1 : i64]}, %b: memref<i64>, %y: memref<64x256x8xf32> {lamina.extents = [0 : i64, 2 : i64, -1 : i64]})
+func.func @main(%x: memref<64x256x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x256x8xf32> {lamina.kind = "output", lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}) attributes {lamina.entry, lamina.compact} {
+  %p = loop.reshape %x : memref<64x256x8xf32> -> memref<1x64x256x4x2xf32>
+  func.call @pairs(%a, %p, %b, %y) : (memref<i64>, memref<1x64x256x4x2xf32>, memref<i64>, memref<64x256x8xf32>) -> ()
+  func.return
+}
+func.func private @pairs(%a: memref<i64>, %x: memref<1x64x256x4x2xf32>, %b: memref<i64>, %y: memref<64x256x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j, k, l) in [64, 256, 4, 2] reads(%x[0, i, j, k, l] : memref<1x64x256x4x2xf32>) writes([i, j, k * 2 + l] store into %y : memref<64x256x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<vectorize = d3 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// An open dimension that is joined with another is none of that shape: its elements would not follow one another.
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.extents
+func.func @main(%x: memref<64x256x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x2048xf32> {lamina.kind = "output"}) attributes {lamina.entry, lamina.compact} {
+  %p = loop.reshape %x : memref<64x256x8xf32> -> memref<64x2048xf32>
+  func.call @joined(%a, %p, %b, %y) : (memref<i64>, memref<64x2048xf32>, memref<i64>, memref<64x2048xf32>) -> ()
+  func.return
+}
+func.func private @joined(%a: memref<i64>, %x: memref<64x2048xf32>, %b: memref<i64>, %y: memref<64x2048xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>) writes([i, j] store into %y : memref<64x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, 2048]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -60,6 +60,15 @@ def _own_places(rows: int, columns: int) -> Tensors:
     return torch.randn(rows, columns), torch.randn(rows, columns), places
 
 
+def _complex(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns, dtype=torch.complex64), torch.randn(rows, columns)
+
+
+def _rotated(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x, y = (torch.view_as_complex(z.unflatten(-1, (12, 2))) for z in (x, y))
+    return torch.view_as_real(x * y).flatten(-2)
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = {
     "pointwise": (lambda x, y: functional.silu(x) * y, _alike),
     "softmax": (lambda x, y: torch.softmax(x, -1) * y, _alike),
@@ -70,6 +79,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = 
     "images": (lambda x, y: functional.relu(x) - y, _images),
     "index_add": (lambda x, y, i: x.index_add(1, i, y), _turned_places),
     "scatter": (lambda x, y, i: x.scatter(1, i, y), _own_places),
+    "pairs": (_rotated, _wide),
+    "complex": (lambda x, y: x * y, _complex),
     "booleans": (lambda x, y: (x > y, x.to(torch.float64), x), _alike),
 }
 
