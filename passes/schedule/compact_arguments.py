@@ -26,7 +26,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, ReshapeOp, ScatterOp
+from lamina.dialects.loop import ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
@@ -201,12 +201,15 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
             for access in stage.accesses():
                 if access.open_axes:
                     allowed[access.memory] &= fits and _strided(stage)
+            for _, source in stage.sources:
+                if source in allowed:
+                    allowed[source] &= fits and _looks_up(stage)
     for value in allowed:
         users = [use.operation for use in value.uses]
         in_rows = {s.op for p in parts if p.kind is RowTasksAttr for s in p.stages}
         for user in users:
-            direct = isinstance(user, GenericOp | ScatterOp) and value not in user.sources
-            allowed[value] &= direct and (user in in_rows or user in scatters)
+            looks_up = isinstance(user, ScatterOp) and value in user.sources
+            allowed[value] &= user in in_rows or (user in scatters and not looks_up)
     if before is None:
         kernel.properties.pop("arg_attrs", None)
     else:
@@ -239,11 +242,22 @@ def _joined(stages: Sequence[Stage]) -> int:
     return len(copies[0].rows)
 
 
+def _is_plain(stage: Stage) -> bool:
+    """Whether code of a nest's schedule asks for the strides of what it touches."""
+    said = {f.name for f in fields(NestSchedule) if getattr(stage.schedule, f.name) is not None}
+    return not stage.totals and not said - _CLAUSES
+
+
+def _looks_up(stage: Stage) -> bool:
+    """Whether a nest looks up by strides of the call: places are computed, in vectors if they
+    differ from lane to lane."""
+    return _is_plain(stage) and stage.schedule.transpose is None
+
+
 def _strided(stage: Stage) -> bool:
     """Whether a nest, whose loops of a task are its inner ones, reaches its arguments by strides of
     the call: vectors do not run along one."""
-    said = {f.name for f in fields(NestSchedule) if getattr(stage.schedule, f.name) is not None}
-    if stage.totals or said - _CLAUSES:
+    if not _is_plain(stage):
         return False
     if stage.schedule.compute_with:
         across = stage.inner

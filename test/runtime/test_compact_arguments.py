@@ -60,6 +60,10 @@ def _own_places(rows: int, columns: int) -> Tensors:
     return torch.randn(rows, columns), torch.randn(rows, columns), places
 
 
+def _drawn_places(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns, 24), torch.randint(max(columns, 1), (rows, columns, 24))
+
+
 def _complex(rows: int, columns: int) -> Tensors:
     return torch.randn(rows, columns, dtype=torch.complex64), torch.randn(rows, columns)
 
@@ -79,6 +83,12 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = 
     "images": (lambda x, y: functional.relu(x) - y, _images),
     "index_add": (lambda x, y, i: x.index_add(1, i, y), _turned_places),
     "scatter": (lambda x, y, i: x.scatter(1, i, y), _own_places),
+    "index_select": (lambda x, y, i: x.index_select(1, i) * y, _turned_places),
+    "gather": (lambda x, i: x.gather(1, i), _drawn_places),
+    "gather in rows": (lambda x, y, i: x.gather(1, i) * y, _own_places),
+    "flip": (lambda x, y: (x + y.flip(1)).flip(0, 1), _wide),
+    "roll": (lambda x, y: x.roll(3, 1) * y.roll(-1, 0), _wide),
+    "cat": (lambda x, y: torch.cat([x, y], 1), _wide),
     "pairs": (_rotated, _wide),
     "complex": (lambda x, y: x * y, _complex),
     "booleans": (lambda x, y: (x > y, x.to(torch.float64), x), _alike),
