@@ -24,6 +24,7 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.passes.fusion.demanded_elements import NestDemand, is_count
 from lamina.passes.fusion.element_limits import (
     EVERYTHING,
@@ -47,6 +48,10 @@ class CountFacts:
     paddings: dict[SSAValue, Paddings] = field(default_factory=dict[SSAValue, Paddings])
     most: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Of sizes: the most that they are, where results are cut to them."""
+    multiples: dict[SSAValue, tuple[SSAValue, int]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, int]]
+    )
+    """Of sizes that kernels compute: the size of which they are a multiple, and the factor."""
 
     def note_count(self, value: SSAValue) -> None:
         """A value of the program that may be a size: its own, if it is no copy of another."""
@@ -60,6 +65,9 @@ class CountFacts:
         for value, made in zip(end.operands, call.res, strict=True):
             if is_count(value) and isinstance(value.owner, GenericOp):
                 self.counts.setdefault(value, made)
+                source, factor = _multiple(value) or (value, 1)
+                if source is not value and source in self.counts:
+                    self.multiples[made] = self.counts[source], factor
 
     def same(self, value: SSAValue, other: SSAValue, known: CountFacts | None = None) -> None:
         """`value` is what another is known to be."""
@@ -113,6 +121,20 @@ class CountFacts:
                 self.masks[result] = limits
             elif paddings := paddings_of(demand, number, self.paddings):
                 self.paddings[result] = paddings
+
+
+def _multiple(value: SSAValue) -> tuple[SSAValue, int] | None:
+    """The number of which another is computed as a positive multiple, and the factor."""
+    nest = value.owner
+    assert isinstance(value, OpResult) and isinstance(nest, GenericOp)
+    made = nest.yielded[value.index].owner
+    if nest.extents or not isinstance(made, arith.MuliOp):
+        return None
+    for number, other in (made.operands, reversed(made.operands)):
+        factor = constant_integer(other)
+        if isinstance(number, BlockArgument) and factor is not None and factor > 0:
+            return nest.inputs[number.index], factor
+    return None
 
 
 def numbers_first(module: ModuleOp) -> None:

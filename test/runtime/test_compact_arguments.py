@@ -89,6 +89,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = 
     "flip": (lambda x, y: (x + y.flip(1)).flip(0, 1), _wide),
     "roll": (lambda x, y: x.roll(3, 1) * y.roll(-1, 0), _wide),
     "cat": (lambda x, y: torch.cat([x, y], 1), _wide),
+    "repeated": (lambda x, y: (x * y)[:, :, None].expand(-1, -1, 3, -1).flatten(1, 2), _wide),
     "pairs": (_rotated, _wide),
     "complex": (lambda x, y: x * y, _complex),
     "booleans": (lambda x, y: (x > y, x.to(torch.float64), x), _alike),
