@@ -45,6 +45,8 @@ class CountFacts:
 
     counts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     masks: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
+    prefixes: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Masks of one dimension that are true at all elements at which they may be."""
     paddings: dict[SSAValue, Paddings] = field(default_factory=dict[SSAValue, Paddings])
     most: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Of sizes: the most that they are, where results are cut to them."""
@@ -76,6 +78,8 @@ class CountFacts:
             self.counts[value] = known.counts[other]
         if other in known.masks:
             self.masks[value] = known.masks[other]
+        if other in known.prefixes:
+            self.prefixes.add(value)
         if other in known.paddings:
             self.paddings[value] = known.paddings[other]
 
@@ -85,7 +89,14 @@ class CountFacts:
             self.same(op.result, op.source)
 
     def end_of(self, value: SSAValue) -> SSAValue | None:
-        """The size below which a mask of one dimension is true, if it is one."""
+        """The size below which a mask of one dimension is true, and from which on it is false, if
+        it is one."""
+        if value not in self.prefixes:
+            return None
+        return self._end_of(value)
+
+    def _end_of(self, value: SSAValue) -> SSAValue | None:
+        """The size from which on a mask of one dimension is false, if there is one."""
         limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
         end = limits[0].end if len(limits) == 1 and limits[0].stride == 1 else None
         return end.count if isinstance(end, Reach) and end == Reach(end.count) else None
@@ -119,6 +130,9 @@ class CountFacts:
             limits = demand.result_limits(result, index_map, demand.truth(value))
             if limits:
                 self.masks[result] = limits
+                is_all = demand.is_all_of_truth(value, self.prefixes)
+                if is_all and self._end_of(result) is not None:
+                    self.prefixes.add(result)
             elif paddings := paddings_of(demand, number, self.paddings):
                 self.paddings[result] = paddings
 
