@@ -53,7 +53,14 @@ from lamina.passes.fusion.element_limits import (
     Points,
     Reach,
 )
-from lamina.passes.fusion.kernel_ends import KernelCall, live_sums, note_bounds, note_ends, reaches
+from lamina.passes.fusion.kernel_ends import (
+    KernelCall,
+    live_sums,
+    note_bounds,
+    note_ends,
+    note_scatter_masks,
+    reaches,
+)
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
@@ -286,6 +293,7 @@ def _limit_alone(
         set_live_rows(op, live)
     if isinstance(op, ScatterOp):
         set_copied(op, digits([call.copied for call in calls], shape_of(op.into)))
+        note_scatter_masks(kernel, op, calls, numbers)
     _give(kernel, calls, numbers, ends)
 
 
