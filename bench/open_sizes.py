@@ -7,9 +7,10 @@
 Decoders with open batch and length are called with sizes that fill a padded version and with some
 that do not: once as a padded version, once as one for exactly these sizes. Torch's own layers put
 positions in front of batches, the others (`batch first`) do not; images have an open batch alone.
-The last rows are calls of a linear layer of 8 by 8, which are all dispatch. Runs take turns in one
-process; each row has the padded version's best time over the exact one's, then best and median of
-all.
+The last rows are calls of a linear layer of 8 by 8, which are all dispatch. Versions take turns in
+one process, eager mode runs behind them: its temporaries leave more or less of the caches to who
+comes next, who would be judged by that. Each row has the padded version's best time over the exact
+one's, then best and median of all.
 
 With `--kernels` they are those of `bench.kernels` instead (see there for patterns), with the extent
 of the first argument's first dimension open, of each argument that has it in front. Kernels that
@@ -199,8 +200,10 @@ def _row(
     clock: Clock,
 ) -> float:
     calls = {n: partial(f, *inputs) for n, f in functions.items()}
+    eager = {"eager": calls.pop("eager")}
     with torch.no_grad():
         taken = interleave(calls, seconds=seconds, clock=clock)
+        taken |= interleave(eager, seconds=seconds / 4, clock=clock)
     shown = ", ".join(f"{function} {timing}" for function, timing in taken.items())
     ratio = taken["padded"].best / taken["exact"].best
     print(f"{name:18} {ratio:5.2f}  {shown}", flush=True)

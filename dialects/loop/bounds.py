@@ -33,7 +33,7 @@ call. Where a bound of `lamina.bounds` leaves one position at least, these may l
 
 MASKS = "lamina.masks"
 """Attribute of a kernel: pairs of numbers of its arguments, of which the first is one row of truth
-values, that are false from the number in the second on."""
+values, that are true below the number in the second and false from there on."""
 
 ZEROS = "lamina.zeros"
 """Attribute of a kernel: triples of an argument, a dimension of it, and an argument with a number,

@@ -10,7 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, ScatterOp
 from lamina.dialects.loop.bounded_dims import (
     bounded_dims,
     bounds_of,
@@ -31,6 +31,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.packing import is_packed
+from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.passes.fusion.element_limits import (
     Demand,
     PointLimit,
@@ -141,6 +142,22 @@ def note_padded_masks(
     known = Numbers(len(arguments), calls, numbers)
     if wanted:
         _note_masks(kernel, {mask: known.of(Reach(count)) for mask, count in wanted})
+
+
+def note_scatter_masks(
+    kernel: func.FuncOp,
+    op: ScatterOp,
+    calls: Sequence[KernelCall],
+    numbers: Mapping[Reach, int],
+) -> None:
+    """Note the masks of a scatter, the only op of a kernel, that are true at all points of the rows
+    that count."""
+    arguments = kernel.body.block.args
+    known = [(mask, numbers.get(Reach(count))) for mask, count in _common_masks(calls)]
+    masks: dict[SSAValue, int] = {arguments[m]: number for m, number in known if number is not None}
+    true = set(masks_within_rows(op, masks).values())
+    if true:
+        _note_masks(kernel, {v.index: masks[v] for v in arguments if v in true})
 
 
 def live_sums(

@@ -59,6 +59,7 @@ from lamina.passes.fusion.kernel_ends import (
     note_bounds,
     note_ends,
     note_padded_masks,
+    note_scatter_masks,
     reaches,
 )
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
@@ -114,7 +115,8 @@ class _Program:
             for count, extent in zip(counts, shape_of(value), strict=False):
                 if count is not None:
                     self._facts.most[count] = min(extent, self._facts.most.get(count, extent))
-            demands.need(value, _prefix(shape_of(value), counts) if sizes else EVERYTHING)
+            wanted_part = _prefix(shape_of(value), counts, self._facts) if sizes else EVERYTHING
+            demands.need(value, wanted_part)
         for op in reversed(list(block.ops)):
             self._demand(op, demands)
 
@@ -127,6 +129,7 @@ class _Program:
             for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
                 inner.same(argument, value, self._facts)
             inner.name_counts(kernel, op)
+            self._facts.multiples.update(inner.multiples)
             for made, value in zip(op.res, inner.through(kernel), strict=True):
                 self._facts.same(made, value, inner)
         else:
@@ -226,14 +229,20 @@ def _results(function: func.FuncOp) -> list[list[SSAValue | None]] | None:
     return found if any(found) or any(map(is_count, function.body.block.args)) else None
 
 
-def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None]) -> Demand:
-    """The elements of an array that is cut to these sizes."""
-    strides = row_major_strides(shape)
-    return frozenset(
-        Limit(stride, extent, Reach(count))
-        for stride, extent, count in zip(strides, shape, counts, strict=True)
-        if count is not None and extent > 1
-    )
+def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None], facts: CountFacts) -> Demand:
+    """The elements of an array that is cut to these sizes.
+
+    Where one is a multiple of another, what is cut is groups of so many, too.
+    """
+    found: set[Limit] = set()
+    for stride, extent, count in zip(row_major_strides(shape), shape, counts, strict=True):
+        if count is None or extent <= 1:
+            continue
+        found.add(Limit(stride, extent, Reach(count)))
+        one, factor = facts.multiples.get(count, (count, 1))
+        if factor > 1 and extent % factor == 0:
+            found.add(Limit(factor * stride, extent // factor, Reach(one)))
+    return frozenset(found)
 
 
 def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None:
@@ -293,6 +302,7 @@ def _limit_alone(
         set_live_rows(op, live)
     if isinstance(op, ScatterOp):
         set_copied(op, digits([call.copied for call in calls], shape_of(op.into)))
+        note_scatter_masks(kernel, op, calls, numbers)
     _give(kernel, calls, numbers, ends)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BoolAttr
@@ -66,6 +66,23 @@ class MaskedPoints:
                 return self._chosen_apart(compared)
             case _:
                 return ALL_POINTS
+
+    def is_all_of_truth(self, value: SSAValue, prefixes: Container[SSAValue]) -> bool:
+        """Whether a boolean of the body is true at all points outside of which it is known to be
+        false. `prefixes` are operands that are true at all elements within their limits."""
+        if isinstance(value, BlockArgument):
+            is_read = value.block is self.nest.block and value.index < len(self.nest.inputs)
+            if not is_read or self.nest.inputs[value.index] not in prefixes:
+                return False
+            limits = self._masks.get(self.nest.inputs[value.index], EVERYTHING)
+            return len(self.truth(value)) == len(limits)
+        match value.owner:
+            case arith.AndIOp() as both:
+                return all(self.is_all_of_truth(side, prefixes) for side in both.operands)
+            case arith.CmpiOp() as compared if compared.predicate.value.data in (SLT, ULT):
+                return bool(self._below(compared))
+            case _:
+                return False
 
     def touched(self, value: SSAValue, index_map: AffineMap) -> Touched:
         """An access. An index that is no linear form, as of panels, or that leaves the value, where

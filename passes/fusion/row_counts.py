@@ -24,6 +24,7 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.passes.fusion.demanded_elements import NestDemand, is_count
 from lamina.passes.fusion.element_limits import (
     EVERYTHING,
@@ -44,9 +45,15 @@ class CountFacts:
 
     counts: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     masks: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
+    prefixes: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Masks of one dimension that are true at all elements at which they may be."""
     paddings: dict[SSAValue, Paddings] = field(default_factory=dict[SSAValue, Paddings])
     most: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Of sizes: the most that they are, where results are cut to them."""
+    multiples: dict[SSAValue, tuple[SSAValue, int]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, int]]
+    )
+    """Of sizes that kernels compute: the size of which they are a multiple, and the factor."""
 
     def note_count(self, value: SSAValue) -> None:
         """A value of the program that may be a size: its own, if it is no copy of another."""
@@ -60,6 +67,9 @@ class CountFacts:
         for value, made in zip(end.operands, call.res, strict=True):
             if is_count(value) and isinstance(value.owner, GenericOp):
                 self.counts.setdefault(value, made)
+                source, factor = _multiple(value) or (value, 1)
+                if source is not value and source in self.counts:
+                    self.multiples[made] = self.counts[source], factor
 
     def same(self, value: SSAValue, other: SSAValue, known: CountFacts | None = None) -> None:
         """`value` is what another is known to be."""
@@ -68,6 +78,8 @@ class CountFacts:
             self.counts[value] = known.counts[other]
         if other in known.masks:
             self.masks[value] = known.masks[other]
+        if other in known.prefixes:
+            self.prefixes.add(value)
         if other in known.paddings:
             self.paddings[value] = known.paddings[other]
 
@@ -77,7 +89,14 @@ class CountFacts:
             self.same(op.result, op.source)
 
     def end_of(self, value: SSAValue) -> SSAValue | None:
-        """The size below which a mask of one dimension is true, if it is one."""
+        """The size below which a mask of one dimension is true, and from which on it is false, if
+        it is one."""
+        if value not in self.prefixes:
+            return None
+        return self._end_of(value)
+
+    def _end_of(self, value: SSAValue) -> SSAValue | None:
+        """The size from which on a mask of one dimension is false, if there is one."""
         limits = [x for x in self.masks.get(value, ()) if shape_of(value) == (x.extent,)]
         end = limits[0].end if len(limits) == 1 and limits[0].stride == 1 else None
         return end.count if isinstance(end, Reach) and end == Reach(end.count) else None
@@ -111,8 +130,25 @@ class CountFacts:
             limits = demand.result_limits(result, index_map, demand.truth(value))
             if limits:
                 self.masks[result] = limits
+                is_all = demand.is_all_of_truth(value, self.prefixes)
+                if is_all and self._end_of(result) is not None:
+                    self.prefixes.add(result)
             elif paddings := paddings_of(demand, number, self.paddings):
                 self.paddings[result] = paddings
+
+
+def _multiple(value: SSAValue) -> tuple[SSAValue, int] | None:
+    """The number of which another is computed as a positive multiple, and the factor."""
+    nest = value.owner
+    assert isinstance(value, OpResult) and isinstance(nest, GenericOp)
+    made = nest.yielded[value.index].owner
+    if nest.extents or not isinstance(made, arith.MuliOp):
+        return None
+    for number, other in (made.operands, reversed(made.operands)):
+        factor = constant_integer(other)
+        if isinstance(number, BlockArgument) and factor is not None and factor > 0:
+            return nest.inputs[number.index], factor
+    return None
 
 
 def numbers_first(module: ModuleOp) -> None:

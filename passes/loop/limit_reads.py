@@ -4,31 +4,39 @@
 which the check of the read refuses, and those of padding 0. Followed through the nests that do so,
 these choices say how far a table is read: `loop.read %table[%i below %n, %j]`. The read then checks
 that itself, so that what is behind need not be there (`limit-arguments`), and nothing has to make
-it (`limit-rows`).
+it (`limit-rows`). So it is where a place is computed and cannot be that far, as the least of a
+position and `%n - 1` (`passes/loop/place_ends`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from xdsl.context import Context
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, TensorType, i64
-from xdsl.ir import BlockArgument, OpResult, SSAValue
+from xdsl.dialects.builtin import IndexType, ModuleOp, i64
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.passes.defined_functions import defined_functions
+from lamina.passes.loop.body_origins import (
+    COPIES,
+    Place,
+    comparison,
+    constant,
+    is_negative,
+    maker,
+    number_of_call,
+    origin,
+)
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.place_ends import end_of_place
 
 _MOST_STEPS = 64
 """Ops and nests that are followed from an index: those of a bounded program are a dozen."""
-
-_COPIES = (arith.IndexCastOp, arith.ExtSIOp)
-"""What hands an integer on as it is."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +56,7 @@ def _limit(nest: GenericOp) -> None:
     found: dict[ReadOp, list[SSAValue | None]] = {}
     for read in [op for op in nest.block.ops if isinstance(op, ReadOp) and not op.limits]:
         ends = [
-            _Search(extent).end(index, nest) if extent else None
+            (_Search(extent).end(index, nest) or end_of_place(index, nest)) if extent else None
             for index, extent in zip(read.indices, shape_of(read.source), strict=True)
         ]
         if any(end is not None for end in ends):
@@ -76,11 +84,6 @@ def _limit(nest: GenericOp) -> None:
     rebuild(nest, reads=reads)
 
 
-_Place: TypeAlias = tuple[SSAValue, GenericOp | None, AffineMap]
-"""A scalar of a nest's body at a point of its domain; without a nest, the element of a tensor. The
-map gives the point, or the element, from the point at which the search began."""
-
-
 class _Search:
     """Where the values of an index end, of a dimension of some extent."""
 
@@ -94,88 +97,36 @@ class _Search:
         self._steps += 1
         if self._steps > _MOST_STEPS:
             return None
-        value, at, point = self._origin(index, nest, AffineMap.identity(len(nest.extents)))
+        value, at, point = origin(index, nest, AffineMap.identity(len(nest.extents)))
         owner = value.owner
         if at is None:
-            made = _maker(owner.source) if isinstance(owner, ReshapeOp) else None
+            made = maker(owner.source) if isinstance(owner, ReshapeOp) else None
             return None if made is None else self.end(*made)
-        if isinstance(owner, _COPIES):
+        if isinstance(owner, COPIES):
             return self.end(owner.input, at)
         if not isinstance(owner, arith.SelectOp):
             return None
         condition, chosen, other = ((operand, at, point) for operand in owner.operands)
-        if self._constant(other) == 0:
+        if constant(other) == 0:
             return self.end(owner.lhs, at)
-        if (number := self._constant(chosen)) is not None and number >= self._extent:
+        if (number := constant(chosen)) is not None and number >= self._extent:
             return self._guard(condition, other)
-        if self._is_negative(condition, other):
+        if is_negative(condition, other):
             return self.end(owner.rhs, at)  # one that ends is not
         return None
 
-    def _guard(self, condition: _Place, index: _Place) -> SSAValue | None:
+    def _guard(self, condition: Place, index: Place) -> SSAValue | None:
         """What an index is compared with by a condition which holds wherever it is outside."""
-        value, at, point = self._origin(*condition)
+        value, at, point = origin(*condition)
         if at is None or not isinstance(value.owner, arith.OrIOp):
             return None
         sides = [(side, at, point) for side in value.owner.operands]
         for low, high in (sides, sides[::-1]):
-            if self._is_negative(low, index):
+            if is_negative(low, index):
                 return self._compared(high, index)
         return None
 
-    def _is_negative(self, condition: _Place, index: _Place) -> bool:
-        """Whether a condition holds where an index is negative."""
-        found = self._comparison(condition, "slt", index)
-        return found is not None and self._constant(found) == 0
-
-    def _compared(self, condition: _Place, index: _Place) -> SSAValue | None:
+    def _compared(self, condition: Place, index: Place) -> SSAValue | None:
         """The integer of which a condition says that an index is not below it."""
-        found = self._comparison(condition, "sge", index)
-        if found is None:
-            return None
-        value, nest, _ = self._origin(*found)
-        return value if nest is None and value.type == TensorType(i64, []) else None
-
-    def _comparison(self, condition: _Place, predicate: str, index: _Place) -> _Place | None:
-        """What an index is compared with, if a condition does that."""
-        value, at, point = self._origin(*condition)
-        owner = value.owner
-        if at is None or not isinstance(owner, arith.CmpiOp):
-            return None
-        relation = arith.CMPI_COMPARISON_OPERATIONS[owner.predicate.value.data]
-        same = self._origin(owner.lhs, at, point) == self._origin(*index)
-        return (owner.rhs, at, point) if relation == predicate and same else None
-
-    def _constant(self, place: _Place) -> int | None:
-        """A constant integer."""
-        value, nest, _ = self._origin(*place)
-        owner = value.owner
-        if nest is None or not isinstance(owner, arith.ConstantOp):
-            return None
-        return owner.value.value.data if isinstance(owner.value, IntegerAttr) else None
-
-    def _origin(self, value: SSAValue, nest: GenericOp | None, point: AffineMap) -> _Place:
-        """Where a value is made: elements are followed to the nests that give them, one by one."""
-        while nest is not None and isinstance(value, BlockArgument):
-            number = value.index
-            if value.block is not nest.block or number >= len(nest.inputs):
-                break
-            if nest.pad_values[number] is not None:
-                break
-            tensor, element = nest.inputs[number], nest.read_maps[number].compose(point)
-            maker = _maker(tensor)
-            if maker is None:
-                return tensor, None, element
-            value, nest, point = *maker, element
-        return value, nest, point
-
-
-def _maker(tensor: SSAValue) -> tuple[SSAValue, GenericOp] | None:
-    """The nest that gives each element of a tensor at its own point, and the value it gives."""
-    owner = tensor.owner
-    if not isinstance(tensor, OpResult) or not isinstance(owner, GenericOp):
-        return None
-    write = owner.write_maps[tensor.index]
-    if not owner.is_pointwise or write != AffineMap.identity(len(owner.extents)):
-        return None
-    return owner.yielded[tensor.index], owner
+        found = comparison(condition, "sge", index)
+        return None if found is None else number_of_call(found)

@@ -7,7 +7,7 @@ an indirect read along the vector dimension is a vector load where its addresses
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, cf, memref, vector
@@ -72,6 +72,8 @@ class Body:
         self.indices: dict[SSAValue, Affine] = {}
         self.checked: dict[tuple[SSAValue, int, SSAValue | None], Lane] = {}
         """Indices of indirect reads that were checked against an extent and a limit, made safe."""
+        self.strides: Mapping[SSAValue, Sequence[Index]] = {}
+        """Of sources whose extents in memory are numbers of the call (`lamina.extents`)."""
 
     def fork(self) -> Body:
         """A copy that later additions do not reach: the state inside one loop iteration."""
@@ -79,6 +81,7 @@ class Body:
         copy.values = dict(self.values)
         copy.indices = dict(self.indices)
         copy.checked = self.checked
+        copy.strides = self.strides
         return copy
 
     def vector(self, emit: Emitter, value: SSAValue) -> SSAValue:
@@ -217,16 +220,21 @@ class Body:
         assert isinstance(kind, MemRefType)
         memory = flat[op.source]
         shape = kind.get_shape()
+        strides = self.strides.get(op.source, row_major_strides(shape))
         base: Index = 0
         scale = 0
         varying: SSAValue | None = None
         for index, extent, stride, limit in zip(
-            op.indices, shape, row_major_strides(shape), op.limit_of_each, strict=True
+            op.indices, shape, strides, op.limit_of_each, strict=True
         ):
             known = self.indices.get(index)
             if known is not None and known.within(extent) and limit is None:
                 base = emit.plus(base, emit.times(known.base, stride))
-                scale += known.scale * stride
+                if isinstance(stride, int):
+                    scale += known.scale * stride
+                elif known.scale:
+                    steps = emit.lane_numbers(self.lanes, scale=known.scale)
+                    varying = self._sum(emit, varying, self._scaled(emit, steps, stride))
                 continue
             checked = self.checked.get((index, extent, limit))
             if checked is None:
@@ -234,8 +242,7 @@ class Body:
             if checked.uniform:
                 base = emit.plus(base, emit.times(checked.value, stride))
             else:
-                term = self._scaled(emit, checked.value, stride)
-                varying = term if varying is None else emit.add(arith.AddiOp(varying, term))
+                varying = self._sum(emit, varying, self._scaled(emit, checked.value, stride))
         if varying is not None and scale:
             steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
             varying = emit.add(arith.AddiOp(varying, steps))
@@ -286,10 +293,16 @@ class Body:
         least = emit.add(arith.MaxSIOp(given.value, one))
         return Lane(emit.add(arith.MinSIOp(least, most)), given.uniform)
 
-    def _scaled(self, emit: Emitter, value: SSAValue, stride: int) -> SSAValue:
+    def _sum(self, emit: Emitter, total: SSAValue | None, term: SSAValue) -> SSAValue:
+        return term if total is None else emit.add(arith.AddiOp(total, term))
+
+    def _scaled(self, emit: Emitter, value: SSAValue, stride: Index) -> SSAValue:
         if stride == 1:
             return value
-        factor = emit.splat(number_attribute(stride, IndexType()), self.lanes)
+        if isinstance(stride, int):
+            factor = emit.splat(number_attribute(stride, IndexType()), self.lanes)
+        else:
+            factor = broadcast(emit, stride, self.lanes)
         return emit.add(arith.MuliOp(value, factor))
 
 

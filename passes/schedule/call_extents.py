@@ -14,11 +14,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from xdsl.dialects import arith, memref
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IndexType, IntegerAttr
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
-from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.schedule.emitter import Emitter, Index
 
@@ -67,6 +74,30 @@ def open_axes(extents: Sequence[int]) -> tuple[int, ...]:
     """The axes in front of one whose extent is a number of the call: their strides are, too."""
     last = max((axis for axis, number in enumerate(extents) if number >= 0), default=0)
     return tuple(range(last))
+
+
+def reshaped_extents(
+    extents: Sequence[int], value: SSAValue, result: SSAValue
+) -> tuple[int, ...] | None:
+    """The extents of the elements of a value in the shape of another one; None where an open
+    dimension is split or joined there. Others may be, on either side of open ones."""
+    dimensions = dimensions_of(result)
+    found = [-1] * len(dimensions)
+    for number, dimension in zip(extents, dimensions_of(value), strict=True):
+        if number < 0 or dimension[1] == 1:  # of one element, the number is taken as 1 as well
+            continue
+        if dimension not in dimensions:
+            return None
+        found[dimensions.index(dimension)] = number
+    return tuple(found)
+
+
+def dimensions_of(value: SSAValue) -> list[tuple[int, int]]:
+    """Of each dimension its stride, in numbers of which a complex one is two, and its extent."""
+    kind, shape = value.type, shape_of(value)
+    assert isinstance(kind, MemRefType)
+    each = 2 if isinstance(kind.element_type, ComplexType) else 1
+    return [(each * stride, n) for stride, n in zip(row_major_strides(shape), shape, strict=True)]
 
 
 @dataclass(frozen=True)

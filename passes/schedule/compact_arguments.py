@@ -17,7 +17,7 @@ rows, or are scatters, and vectors run along what is contiguous; else the argume
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from xdsl.context import Context
@@ -33,14 +33,15 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, ScatterOp
+from lamina.dialects.loop import ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import limits_of, open_axes
+from lamina.passes.schedule.call_extents import limits_of, open_axes, reshaped_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.scatter_rows import kept_digits
 from lamina.passes.schedule.stages import Access, Stage, collapse_rows, stages_of, take_inner
@@ -144,8 +145,7 @@ def _keep_possible(
     """Leave out arguments that some use needs in another layout; in place."""
     names = {kernel.sym_name.data for kernel in kernels}
     for value in list(wanted):
-        called = (u.operation for u in value.uses)
-        if not all(isinstance(c, func.CallOp) and c.callee.string_value() in names for c in called):
+        if not _goes_to(value, names):
             del wanted[value]
     while True:
         gone: set[SSAValue] = set()
@@ -153,9 +153,10 @@ def _keep_possible(
             found = _of_kernel(kernel, calls, wanted)
             refused = _refused(kernel, found) if found else frozenset[int]()
             for call in calls:
+                bases = [before_reshapes(value) for value in call.arguments]
                 gone.update(
                     value
-                    for place, value in enumerate(call.arguments)
+                    for place, value in enumerate(bases)
                     if value in wanted and (place not in found or place in refused)
                 )
         if not gone:
@@ -163,6 +164,18 @@ def _keep_possible(
         for value in gone:
             assert isinstance(value, BlockArgument)
             del wanted[value]
+
+
+def _goes_to(value: SSAValue, kernels: Collection[str]) -> bool:
+    """Whether a value, in whatever shape, goes to kernels alone."""
+    for use in value.uses:
+        op = use.operation
+        if isinstance(op, ReshapeOp):
+            if not _goes_to(op.result, kernels):
+                return False
+        elif not isinstance(op, func.CallOp) or op.callee.string_value() not in kernels:
+            return False
+    return True
 
 
 def _of_kernel(
@@ -183,12 +196,16 @@ def _passed(
     call: func.CallOp, place: int, wanted: Mapping[BlockArgument, Extents]
 ) -> Extents | None:
     """The places in a call of the numbers that are the extents of one of its arguments."""
-    value = call.arguments[place]
+    passed = call.arguments[place]
+    value = before_reshapes(passed)
     if not isinstance(value, BlockArgument) or value not in wanted:
+        return None
+    found = reshaped_extents(wanted[value], value, passed)
+    if found is None:
         return None
     places = {argument: number for number, argument in enumerate(call.arguments)}
     arguments = value.owner.args
-    extents = [-1 if n < 0 else places.get(arguments[n]) for n in wanted[value]]
+    extents = [-1 if n < 0 else places.get(arguments[n]) for n in found]
     return tuple(n for n in extents if n is not None) if None not in extents else None
 
 
@@ -216,12 +233,15 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
             for access in stage.accesses():
                 if access.open_axes:
                     allowed[access.memory] &= fits and _strided(stage)
+            for _, source in stage.sources:
+                if source in allowed:
+                    allowed[source] &= fits and _looks_up(stage)
     for value in allowed:
         users = [use.operation for use in value.uses]
         in_rows = {s.op for p in parts if p.kind is RowTasksAttr for s in p.stages}
         for user in users:
-            direct = isinstance(user, GenericOp | ScatterOp) and value not in user.sources
-            allowed[value] &= direct and (user in in_rows or user in scatters)
+            looks_up = isinstance(user, ScatterOp) and value in user.sources
+            allowed[value] &= user in in_rows or (user in scatters and not looks_up)
     if before is None:
         kernel.properties.pop("arg_attrs", None)
     else:
@@ -254,11 +274,22 @@ def _joined(stages: Sequence[Stage]) -> int:
     return len(copies[0].rows)
 
 
+def _is_plain(stage: Stage) -> bool:
+    """Whether code of a nest's schedule asks for the strides of what it touches."""
+    said = {f.name for f in fields(NestSchedule) if getattr(stage.schedule, f.name) is not None}
+    return not stage.totals and not said - _CLAUSES
+
+
+def _looks_up(stage: Stage) -> bool:
+    """Whether a nest looks up by strides of the call: places are computed, in vectors if they
+    differ from lane to lane."""
+    return _is_plain(stage) and stage.schedule.transpose is None
+
+
 def _strided(stage: Stage) -> bool:
     """Whether a nest, whose loops of a task are its inner ones, reaches its arguments by strides of
     the call: vectors do not run along one."""
-    said = {f.name for f in fields(NestSchedule) if getattr(stage.schedule, f.name) is not None}
-    if stage.totals or said - _CLAUSES:
+    if not _is_plain(stage):
         return False
     if stage.schedule.compute_with:
         across = stage.inner

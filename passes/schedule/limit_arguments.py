@@ -50,7 +50,7 @@ from lamina.passes.fusion.element_limits import (
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.unstructured_demand import elements_read, elements_written
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import limits_of
+from lamina.passes.schedule.call_extents import dimensions_of, limits_of
 from lamina.passes.schedule.ended_dims import ended_dims
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.lookup_limits import looked_up_limits
@@ -106,11 +106,10 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
         if declared.kind not in _OF_CALLS or value in sizes:
             continue
         limits = accesses.of(value)
-        strides, shape = row_major_strides(shape_of(value)), shape_of(value)
         known = {**sizes, **made} if declared.kind == "output" else sizes
         ends = [
             next((n for size, n in known.items() if Limit(*at, Reach(size)) in limits), -1)
-            for at in zip(strides, shape, strict=True)
+            for at in dimensions_of(value)
         ]
         if any(number >= 0 for number in ends):
             noted[LIMITS] = ArrayAttr([IntegerAttr(number, i64) for number in ends])

@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
-from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.cost.fusion_cost import element_bytes
@@ -44,7 +45,7 @@ class Ahead:
 
     memory: SSAValue
     start: Index
-    strides: tuple[int, ...]
+    strides: tuple[Index, ...]
     element_bytes: int
 
     def emit(self, emit: Emitter, positions: Sequence[Index]) -> None:
@@ -74,30 +75,42 @@ class Stream:
         """The memref that it reads, as the nest names it."""
         if isinstance(self.read, Access):
             return self.read.memory
-        arguments = self.stage.op.block.args[len(self.stage.reads) :]
-        sources: dict[SSAValue, SSAValue] = dict(zip(arguments, self.stage.op.sources, strict=True))
-        return sources[self.read.source]
+        return dict(self.stage.sources)[self.read.source]
 
     @property
     def element(self) -> Attribute:
         """The type of its elements."""
         return self.read.element if isinstance(self.read, Access) else self.read.result.type
 
+    def steps(self, emit: Emitter, memory: Memory) -> tuple[Index, ...]:
+        """Elements from one position to the next along each dimension of the sweep's nest, where
+        arguments lie as a call has them."""
+        order, strides = self.sweep.order[self.stage], memory.strides.get(self.memory)
+        if strides is None:
+            return self.strides
+        if isinstance(self.read, Access):
+            return tuple(memory.step(emit, self.read, d) for d in order)
+        return tuple(reduce(emit.plus, (strides[axis] for axis in self._axes(d)), 0) for d in order)
+
     @property
     def strides(self) -> tuple[int, ...]:
-        """Elements from one position to the next along each dimension of the sweep's nest."""
+        """Elements from one position to the next along each dimension of the sweep's nest, where
+        arguments lie as their types say."""
         order = self.sweep.order[self.stage]
         if isinstance(self.read, Access):
             return tuple(self.read.stride(d) for d in order)
-        kind = self.memory.type
-        assert isinstance(kind, MemRefType)
-        steps = dict.fromkeys(order, 0)
-        for index, stride in zip(
-            self.read.indices, row_major_strides(kind.get_shape()), strict=True
-        ):
-            if isinstance(index.owner, IndexOp) and index.owner.dim.value.data in steps:
-                steps[index.owner.dim.value.data] += stride
-        return tuple(steps[d] for d in order)
+        strides = row_major_strides(shape_of(self.memory))
+        return tuple(sum(strides[axis] for axis in self._axes(d)) for d in order)
+
+    def _axes(self, dim: int) -> list[int]:
+        """The axes of what is looked up in whose index is a position of the nest."""
+        assert isinstance(self.read, ReadOp)
+        owners = [index.owner for index in self.read.indices]
+        return [
+            axis
+            for axis, owner in enumerate(owners)
+            if isinstance(owner, IndexOp) and owner.dim.value.data == dim
+        ]
 
     def start(self, emit: Emitter, memory: Memory, envs: Envs) -> Index:
         """The element offset of the row whose position is in `envs`, at the sweep's first point."""
@@ -114,13 +127,10 @@ class Stream:
         order = self.sweep.order[self.stage]
         fixed = [i for i in self.read.indices if not _walks(i, order)]
         body = self._computed(emit, memory, envs, self.stage, fixed)
-        kind = self.memory.type
-        assert isinstance(kind, MemRefType)
-        shape = kind.get_shape()
+        shape = shape_of(self.memory)
+        strides = memory.strides.get(self.memory, row_major_strides(shape))
         total: Index = 0
-        for index, extent, stride in zip(
-            self.read.indices, shape, row_major_strides(shape), strict=True
-        ):
+        for index, extent, stride in zip(self.read.indices, shape, strides, strict=True):
             if index in fixed:
                 body.materialize(emit, index)
                 inside = kept_inside(emit, body.values[index].value, extent)
@@ -172,7 +182,7 @@ class RowPrefetch:
             Ahead(
                 memory.flat[s.memory],
                 s.start(emit, memory, envs),
-                s.strides,
+                s.steps(emit, memory),
                 element_bytes(s.element),
             )
             for s in self.streams
@@ -239,7 +249,8 @@ def fetch_along(emit: Emitter, sweep: Sweep, memory: Memory, envs: Envs) -> list
                 raise illegal(stage.op, f"prefetch: {reason}")
             size = element_bytes(stream.element)
             start = emit.plus(stream.start(emit, memory, envs), distance // size)
-            found.append(Ahead(memory.flat[stream.memory], start, stream.strides, size))
+            steps = stream.steps(emit, memory)
+            found.append(Ahead(memory.flat[stream.memory], start, steps, size))
     return found
 
 

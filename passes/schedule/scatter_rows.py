@@ -10,14 +10,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, cf, scf
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import IndexType, MemRefType, i1
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
 from lamina.dialects.loop.access import Forms, flatten, forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.body_ops import out_of_range
+from lamina.dialects.loop.bounds import masks_of
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit
+from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.body import Affine, Body, Lane, load
 from lamina.passes.schedule.combine import store
@@ -74,6 +76,8 @@ class ScatterRows:
     varying: frozenset[SSAValue]
     kept: tuple[Index | None, ...]
     """Along each axis of the result, where what is written ends, if that has to be asked."""
+    true: frozenset[int]
+    """Reads that are masks of the rows that run."""
 
     @staticmethod
     def of(
@@ -94,7 +98,8 @@ class ScatterRows:
             lanes = unroll = 1
         varying = row_values(op) if op.extents else frozenset(op.block.args[-1:])
         kept = _kept_ends(emit, op, memory)
-        return ScatterRows(op, memory, domain, lanes, unroll, varying, kept)
+        true = frozenset(masks_within_rows(op, _masks(emit.entry)))
+        return ScatterRows(op, memory, domain, lanes, unroll, varying, kept, true)
 
     def over(
         self,
@@ -254,8 +259,12 @@ class ScatterRows:
         """Reads and positions: those that differ along a row if `along`, the others if it is
         False, or all of them."""
         op, last = self.op, len(self.op.extents) - 1
-        for value, index_map, argument in zip(op.inputs, op.read_maps, op.block.args, strict=False):
+        reads = enumerate(zip(op.inputs, op.read_maps, op.block.args, strict=False))
+        for number, (value, index_map, argument) in reads:
             if along is not None and (argument in self.varying) is not along:
+                continue
+            if number in self.true:
+                body.values[argument] = Lane(emit.constant(number_attribute(1, i1)), True)
                 continue
             forms = forms_of(index_map, op.extents)
             assert forms is not None, f"{op.name}: a read without a linear index"
@@ -264,8 +273,8 @@ class ScatterRows:
             assert isinstance(value.type, MemRefType)
             wide = bool(along) and self.lanes > 1
             stride, lanes = (form.coefficients[last], self.lanes) if wide else (0, 1)
-            reads = Elements(self.memory.flat[value], place, stride, lanes, mask if wide else None)
-            made = load(emit, reads)
+            where = Elements(self.memory.flat[value], place, stride, lanes, mask if wide else None)
+            made = load(emit, where)
             body.values[argument] = made if wide else Lane(made.value, True)
         for inner in op.block.ops:
             if not isinstance(inner, IndexOp):
@@ -315,6 +324,13 @@ class ScatterRows:
                 at = emit.plus(at, emit.times(index, stride))
             inside = fits if inside is None else emit.add(arith.AndIOp(inside, fits))
         return at, inside
+
+
+def _masks(block: Block) -> dict[SSAValue, int]:
+    """The arguments of a kernel that are true below the number in another argument."""
+    kernel = block.parent_op()
+    assert kernel is not None
+    return {block.args[mask]: number for mask, number in masks_of(kernel).items()}
 
 
 def _kept_ends(emit: Emitter, op: ScatterOp, memory: Memory) -> tuple[Index | None, ...]:

@@ -108,6 +108,11 @@ class Stage:
         """Iterations of the whole nest."""
         return prod(self.extents)
 
+    @property
+    def sources(self) -> list[tuple[SSAValue, SSAValue]]:
+        """What the body looks up in: the names that it has for it, and what that is."""
+        return list(zip(self.op.block.args[len(self.reads) :], self.op.sources, strict=True))
+
     def accesses(self) -> list[Access]:
         """All reads, then all writes."""
         return [*self.reads, *self.writes]

@@ -197,6 +197,8 @@ class SweepEmitter:
     def _prepare(self, emit: Emitter, stage: Stage, env: Env) -> Body:
         """Load and compute, as scalars, what does not change along the vector dimension."""
         body = Body(self.lanes)
+        steps = self.memory.strides
+        body.strides = {a: steps[s] for a, s in stage.sources if s in steps}
         for value in self.memory.within.get(stage, ()):
             body.values[value] = Lane(emit.constant(TRUE), True)
         dim = self._vector_dim(stage)
@@ -227,11 +229,7 @@ class SweepEmitter:
         return list(zip(stage.reads, arguments, strict=True))
 
     def _sources(self, stage: Stage) -> dict[SSAValue, SSAValue]:
-        arguments = stage.op.block.args[len(stage.reads) :]
-        return {
-            argument: self.memory.flat[source]
-            for argument, source in zip(arguments, stage.op.sources, strict=True)
-        }
+        return {argument: self.memory.flat[source] for argument, source in stage.sources}
 
     def _forwarded(self, stage: Stage, access: Access) -> bool:
         """Whether an earlier stage of this sweep makes the value at this very position."""

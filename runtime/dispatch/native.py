@@ -15,7 +15,8 @@ import numpy as np
 
 from lamina.codegen.target import Target
 from lamina.dialects.switching import eager_switching
-from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, FUNCTIONS, native_source, structure
+from lamina.runtime.dispatch.functions import FUNCTIONS
+from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, native_source, structure
 from lamina.runtime.once import Once
 
 DEFAULT_KEPT_BYTES = 1 << 30

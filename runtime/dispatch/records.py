@@ -11,6 +11,7 @@ from functools import cache
 from importlib.resources import files
 
 from lamina.runtime.dispatch.flags import COMPACT
+from lamina.runtime.dispatch.functions import FUNCTIONS
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -186,7 +187,7 @@ RECORDS: dict[str, Fields] = {
         ("failed", "ptr"),  # raises the error of a status
         ("finish", "ptr"),  # nests the results; null if they are given as they are
         ("lock", "ptr"),  # held while the GIL is given up; null keeps the GIL
-        ("owner", "ptr"),  # the thread that holds the lock, 0 for none; two records may share it
+        ("owner", "ptr"),  # the thread that is in the program, 0 for none; two records may share it
         ("nested", "ptr"),  # takes calls that a kernel of the program makes
         ("pointers", "ptr"),  # those of inputs and outputs are filled in by each call
         ("inputs", "ptr"),
@@ -199,7 +200,7 @@ RECORDS: dict[str, Fields] = {
         ("broken", "ptr"),  # raises the error of a check, by the output that it is
         ("open", "ptr"),  # sizes that calls tell
         ("calls", "ptr"),  # how many there were; null where nobody counts
-        ("brief", "i64"),  # runs with sizes up to there keep the GIL if the lock is free
+        ("brief", "i64"),  # runs with sizes up to there keep the GIL if nobody is in the program
         ("layout", "ptr"),  # for each entry of the result the number of an output, or -1 for None
         ("pointer_count", "i32"),
         ("input_count", "i32"),
@@ -255,52 +256,6 @@ RECORDS: dict[str, Fields] = {
         ("lead", "i64"),  # bytes of a block before its header
         ("slots", f"[{SLOTS} x ptr]"),
     ),
-}
-
-FUNCTIONS: dict[str, str] = {
-    # CPython's, all of which keep their names and meanings from 3.11 on
-    "PyBytes_AsString": "ptr (ptr)",
-    "PyTuple_GetItem": "ptr (ptr, i64)",
-    "PyTuple_New": "ptr (i64)",
-    "PyTuple_SetItem": "i32 (ptr, i64, ptr)",
-    "PyList_New": "ptr (i64)",
-    "PyList_Size": "i64 (ptr)",
-    "PyList_GetItem": "ptr (ptr, i64)",
-    "PyList_SetItem": "i32 (ptr, i64, ptr)",
-    "PyList_SetSlice": "i32 (ptr, i64, i64, ptr)",
-    "PyObject_Vectorcall": "ptr (ptr, ptr, i64, ptr)",
-    "PyObject_GetAttr": "ptr (ptr, ptr)",
-    "PyLong_FromLong": "ptr (i64)",
-    "PyLong_AsLong": "i64 (ptr)",
-    "PyFloat_FromDouble": "ptr (double)",
-    "PyBool_FromLong": "ptr (i64)",
-    "PyCapsule_New": "ptr (ptr, ptr, ptr)",
-    "PyCapsule_GetPointer": "ptr (ptr, ptr)",
-    "PyErr_NoMemory": "ptr ()",
-    "PyErr_Clear": "void ()",
-    "PyErr_CheckSignals": "i32 ()",
-    "PyErr_Occurred": "ptr ()",
-    "PyGILState_Ensure": "i32 ()",
-    "PyGILState_Release": "void (i32)",
-    "Py_IncRef": "void (ptr)",
-    "Py_DecRef": "void (ptr)",
-    "PyEval_SaveThread": "ptr ()",
-    "PyEval_RestoreThread": "void (ptr)",
-    "PyThread_acquire_lock": "i32 (ptr, i32)",
-    "PyThread_release_lock": "void (ptr)",
-    "PyThread_get_thread_ident": "i64 ()",
-    # the C library's
-    "aligned_alloc": "ptr (i64, i64)",
-    "free": "void (ptr)",
-    "madvise": "i32 (ptr, i64, i32)",
-    "qsort": "void (ptr, i64, i64, ptr)",
-    "clock_gettime": "i32 (i32, ptr)",
-    # LLVM's
-    "llvm.smax.i64": "i64 (i64, i64)",
-    "llvm.smin.i64": "i64 (i64, i64)",
-    "llvm.memcpy.p0.p0.i64": "void (ptr, ptr, i64, i1)",
-    "llvm.memset.p0.i64": "void (ptr, i8, i64, i1)",
-    "llvm.memmove.p0.p0.i64": "void (ptr, ptr, i64, i1)",
 }
 
 COUNTERS = ("lamina_kept_bytes", "lamina_block_bytes", "lamina_blocks_made")

@@ -223,3 +223,23 @@ def test_deviations_whose_squares_overflow_or_vanish(scale: float, axis: int) ->
         tolerance = 1e-5 * scale
         for got, expected in zip(compiled(x), spreads(x), strict=True):
             torch.testing.assert_close(got, expected, rtol=1e-5, atol=tolerance)
+
+
+def test_masks_that_are_false_within_a_size_as_well() -> None:
+    """A mask of the program that a comparison with the size is part of, which alone says nothing
+    of what counts."""
+
+    def function(x: torch.Tensor, mask: torch.Tensor) -> Any:
+        kept = mask & (torch.arange(x.shape[1]) < x.shape[1])
+        return torch.where(kept, x, 0.0).sum(1), x.masked_fill(~kept, -1.0).amax(1)
+
+    rows, columns = Dim("rows", max=1024), Dim("columns", min=1, max=1024)
+    dims = (({0: rows, 1: columns}, {0: columns}),)
+    given = torch.randn(300, 200), torch.rand(200) > 0.5
+    program = torch.export.export(Called(function), given, dynamic_shapes=dims)
+    compiled = lamina.compile(program, versions="padded")
+    for shape in ((300, 200), (17, 33), (5, 1), (600, 1000)):
+        x, mask = torch.randn(shape), torch.rand(shape[1]) > 0.3
+        torch.testing.assert_close(
+            compiled(x, mask), function(x, mask), rtol=1e-4, atol=1e-4, msg=str(shape)
+        )

@@ -81,8 +81,8 @@ func.func private @added(%x: memref<64x256x8xf32>, %u: memref<64x256x8xf32>, %i:
 
 // -----
 
-// Vectors along rows would need a stride between their lanes; what is looked up in is reached by the type's strides; and
-// an argument whose indices end elsewhere than it does is as its type says. So are results that one kernel of two needs so.
+// Vectors along rows would need a stride between their lanes, and an argument whose indices end elsewhere than it does is as
+// its type says. So are results that one kernel of two needs so, and what a scatter looks up in.
 // CHECK-LABEL: @main
 // CHECK-NOT:     lamina.extents
 func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %t: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %u: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, -1]}, %y: memref<64x256xf32> {lamina.kind = "output", lamina.counts = ["a", "b"], lamina.limits = [1, 2]}) attributes {lamina.entry, lamina.compact} {
@@ -97,14 +97,13 @@ func.func private @along_rows(%a: memref<i64>, %x: memref<64x256xf32>, %b: memre
   }
   func.return
 }
-func.func private @looked_up(%a: memref<i64>, %t: memref<64x256xf32>, %u: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
-  loop.generic (i, j) in [64, 256] reads(%u[i, j] : memref<64x256xf32>) sources(%t : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg3 of 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
-  ^bb0(%v: f32, %s: memref<64x256xf32>):
+func.func private @looked_up(%a: memref<i64>, %t: memref<64x256xf32>, %u: memref<64x256xf32>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<>]} {
+  loop.scatter (i, j) in [64, 256] sources(%t : memref<64x256xf32>) into(%u : memref<64x256xf32> -> %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg3 of 256], copied = [arg0 of 64, arg3 of 256]>} {
+  ^bb0(%s: memref<64x256xf32>, %old: f32):
     %i = loop.index 0 : index
     %j = loop.index 1 : index
     %w = loop.read %s[%i, %j] : memref<64x256xf32>
-    %z = arith.addf %v, %w : f32
-    loop.yield %z : f32
+    loop.yield %i, %j, %w : index, index, f32
   }
   func.return
 }
@@ -122,6 +121,74 @@ func.func private @same(%a: memref<i64>, %x: memref<64x256xf32>, %b: memref<i64>
   loop.generic (i, j) in [64, 256] reads(%x[i, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
   ^bb0(%v: f32):
     loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// What lies in another shape is as compact where open dimensions stay: pairs of the last one, and one in front of all.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}, %a:
+// CHECK-SAME:    %y: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}
+// CHECK:       func.func private @pairs(%a: memref<i64>, %x: memref<1x64x256x4x2xf32> {lamina.extents = [-1 : i64, 0 : i64, 2 : i64, -1 : i64, -1 : i64]}, %b: memref<i64>, %y: memref<64x256x8xf32> {lamina.extents = [0 : i64, 2 : i64, -1 : i64]})
+func.func @main(%x: memref<64x256x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x256x8xf32> {lamina.kind = "output", lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}) attributes {lamina.entry, lamina.compact} {
+  %p = loop.reshape %x : memref<64x256x8xf32> -> memref<1x64x256x4x2xf32>
+  func.call @pairs(%a, %p, %b, %y) : (memref<i64>, memref<1x64x256x4x2xf32>, memref<i64>, memref<64x256x8xf32>) -> ()
+  func.return
+}
+func.func private @pairs(%a: memref<i64>, %x: memref<1x64x256x4x2xf32>, %b: memref<i64>, %y: memref<64x256x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j, k, l) in [64, 256, 4, 2] reads(%x[0, i, j, k, l] : memref<1x64x256x4x2xf32>) writes([i, j, k * 2 + l] store into %y : memref<64x256x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg2 of 256]>, lamina.schedule = #loop.schedule<vectorize = d3 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// An open dimension that is joined with another is none of that shape: its elements would not follow one another.
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.extents
+func.func @main(%x: memref<64x256x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x2048xf32> {lamina.kind = "output"}) attributes {lamina.entry, lamina.compact} {
+  %p = loop.reshape %x : memref<64x256x8xf32> -> memref<64x2048xf32>
+  func.call @joined(%a, %p, %b, %y) : (memref<i64>, memref<64x2048xf32>, memref<i64>, memref<64x2048xf32>) -> ()
+  func.return
+}
+func.func private @joined(%a: memref<i64>, %x: memref<64x2048xf32>, %b: memref<i64>, %y: memref<64x2048xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [0]>]} {
+  loop.generic (i, j) in [64, 2048] reads(%x[i, j] : memref<64x2048xf32>) writes([i, j] store into %y : memref<64x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, 2048]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// What is looked up in is reached by strides of the call: at a place that is checked, and along what is contiguous.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %t: memref<64x256xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64]}, %a:
+// APPLIED-LABEL: func.func private @rows
+// APPLIED:       %[[COLUMNS:[0-9]+]] = arith.minsi
+// APPLIED:       %[[INSIDE:[0-9]+]] = arith.cmpi ult, %[[ROW:[0-9]+]], %{{.*}} : index
+// APPLIED-NEXT:  %[[SAFE:[0-9]+]] = arith.select %[[INSIDE]], %[[ROW]]
+// APPLIED-NEXT:  cf.assert %[[INSIDE]]
+// APPLIED:       scf.for %[[COLUMN:[0-9]+]] =
+// APPLIED:         %[[LINE:[0-9]+]] = arith.muli %[[SAFE]], %[[COLUMNS]] : index
+// APPLIED:         %[[AT:[0-9]+]] = arith.addi %[[LINE]], %[[COLUMN]] : index
+// APPLIED:         vector.load %{{.*}}[%[[AT]]] : memref<16384xf32>
+func.func @main(%t: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %i: memref<64xi64>, %y: memref<64x256xf32> {lamina.kind = "output", lamina.counts = ["a", "b"], lamina.limits = [1, 2]}) attributes {lamina.entry, lamina.compact} {
+  func.call @rows(%a, %t, %i, %b, %y) : (memref<i64>, memref<64x256xf32>, memref<64xi64>, memref<i64>, memref<64x256xf32>) -> ()
+  func.return
+}
+func.func private @rows(%a: memref<i64>, %t: memref<64x256xf32>, %i: memref<64xi64>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
+  loop.generic (i, j) in [64, 256] reads(%i[i] : memref<64xi64>, %a[] : memref<i64>) sources(%t : memref<64x256xf32>) writes([i, j] store into %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg0 of 64, arg3 of 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%p: i64, %m: i64, %s: memref<64x256xf32>):
+    %n = arith.index_cast %m : i64 to index
+    %q = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %w = loop.read %s[%q below %n, %j] : memref<64x256xf32>
+    loop.yield %w : f32
   }
   func.return
 }

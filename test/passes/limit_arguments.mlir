@@ -248,3 +248,21 @@ func.func private @look(%t: memref<1024x4xf32>, %u: memref<1024x4xf32>, %i: memr
   }
   func.return
 }
+
+// -----
+
+// Complex numbers, which kernels have as pairs: indices of the numbers end where those of the pairs do.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<32x8xcomplex<f32>> {lamina.limits = [1 : i64, -1 : i64]}
+func.func @main(%x: memref<32x8xcomplex<f32>>, %n: memref<i64> {lamina.kind = "input"}, %y: memref<32x8xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  %0 = loop.reshape %x : memref<32x8xcomplex<f32>> -> memref<32x8x2xf32>
+  func.call @parts(%0, %n, %y) : (memref<32x8x2xf32>, memref<i64>, memref<32x8xf32>) -> ()
+  func.return
+}
+func.func private @parts(%x: memref<32x8x2xf32>, %n: memref<i64>, %y: memref<32x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j) in [32, 8] reads(%x[i, j, 0] : memref<32x8x2xf32>) writes([i, j] store into %y : memref<32x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 32]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}

@@ -214,3 +214,119 @@ func.func @numbers(%t: tensor<1024x4xf32>, %i: tensor<64xi64>, %n: tensor<64xi64
   }
   func.return %r : tensor<64x4xf32>
 }
+
+// -----
+
+// Places that are computed and cannot be that far: the last one less a position, the least of a position and the last one,
+// and remainders.
+// CHECK-LABEL: @flipped
+// CHECK:         loop.read {{%\S+}}[{{%\S+}} below {{%\S+}}, {{%\S+}}] : tensor<64x4xf32>
+func.func @flipped(%t: tensor<64x4xf32>, %n: tensor<i64>) -> tensor<64x4xf32> {
+  %last = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) {
+  ^bb0(%m: i64):
+    %one = arith.constant 1 : i64
+    %less = arith.subi %m, %one : i64
+    loop.yield %less : i64
+  }
+  %places = loop.generic (i) in [64] reads(%last[] : tensor<i64>) writes([i] store : tensor<64xi64>) {
+  ^bb0(%m: i64):
+    %d = loop.index 0 : index
+    %i = arith.index_cast %d : index to i64
+    %back = arith.subi %m, %i : i64
+    %zero = arith.constant 0 : i64
+    %natural = arith.maxsi %back, %zero : i64
+    %most = arith.constant 63 : i64
+    %place = arith.minsi %natural, %most : i64
+    %all = arith.constant 64 : i64
+    %wrapped = arith.addi %place, %all : i64
+    %negative = arith.cmpi slt, %place, %zero : i64
+    %q = arith.select %negative, %wrapped, %place : i64
+    loop.yield %q : i64
+  }
+  %r = loop.generic (i, j) in [64, 4] reads(%places[i] : tensor<64xi64>) sources(%t : tensor<64x4xf32>) writes([i, j] store : tensor<64x4xf32>) {
+  ^bb0(%p: i64, %s: tensor<64x4xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %c = loop.index 1 : index
+    %v = loop.read %s[%q, %c] : tensor<64x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64x4xf32>
+}
+
+// CHECK-LABEL: @clamped
+// CHECK:         loop.read {{%\S+}}[{{%\S+}} below {{%\S+}}] : tensor<64xf32>
+func.func @clamped(%t: tensor<64xf32>, %n: tensor<i64>) -> tensor<64xf32> {
+  %r = loop.generic (i) in [64] reads(%n[] : tensor<i64>) sources(%t : tensor<64xf32>) writes([i] store : tensor<64xf32>) {
+  ^bb0(%m: i64, %s: tensor<64xf32>):
+    %one = arith.constant 1 : i64
+    %last = arith.subi %m, %one : i64
+    %d = loop.index 0 : index
+    %i = arith.index_cast %d : index to i64
+    %least = arith.minsi %i, %last : i64
+    %zero = arith.constant 0 : i64
+    %place = arith.maxsi %least, %zero : i64
+    %q = arith.index_cast %place : i64 to index
+    %v = loop.read %s[%q] : tensor<64xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64xf32>
+}
+
+// CHECK-LABEL: @rolled
+// CHECK:         loop.read {{%\S+}}[{{%\S+}} below {{%\S+}}] : tensor<64xf32>
+func.func @rolled(%t: tensor<64xf32>, %n: tensor<i64>) -> tensor<64xf32> {
+  %r = loop.generic (i) in [64] reads(%n[] : tensor<i64>) sources(%t : tensor<64xf32>) writes([i] store : tensor<64xf32>) {
+  ^bb0(%m: i64, %s: tensor<64xf32>):
+    %one = arith.constant 1 : i64
+    %by = arith.maxsi %m, %one : i64
+    %d = loop.index 0 : index
+    %i = arith.index_cast %d : index to i64
+    %before = arith.subi %i, %one : i64
+    %rest = arith.remsi %before, %by : i64
+    %zero = arith.constant 0 : i64
+    %some = arith.cmpi ne, %rest, %zero : i64
+    %low = arith.cmpi slt, %rest, %zero : i64
+    %odd = arith.cmpi slt, %by, %zero : i64
+    %differ = arith.xori %low, %odd : i1
+    %on = arith.andi %some, %differ : i1
+    %more = arith.addi %rest, %by : i64
+    %place = arith.select %on, %more, %rest : i64
+    %q = arith.index_cast %place : i64 to index
+    %v = loop.read %s[%q] : tensor<64xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<64xf32>
+}
+
+// -----
+
+// The least of a position and the number itself is one more; what is taken away may be negative; a remainder that is as
+// often added as not may be the number.
+// CHECK-LABEL: @too_far
+// CHECK-NOT:     below
+func.func @too_far(%t: tensor<64xf32>, %n: tensor<i64>, %by: tensor<64xi64>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %r, %u, %w = loop.generic (i) in [64] reads(%n[] : tensor<i64>, %by[i] : tensor<64xi64>) sources(%t : tensor<64xf32>) writes([i] store : tensor<64xf32>, [i] store : tensor<64xf32>, [i] store : tensor<64xf32>) {
+  ^bb0(%m: i64, %b: i64, %s: tensor<64xf32>):
+    %d = loop.index 0 : index
+    %i = arith.index_cast %d : index to i64
+    %least = arith.minsi %i, %m : i64
+    %q = arith.index_cast %least : i64 to index
+    %v = loop.read %s[%q] : tensor<64xf32>
+    %one = arith.constant 1 : i64
+    %last = arith.subi %m, %one : i64
+    %back = arith.subi %last, %b : i64
+    %zero = arith.constant 0 : i64
+    %natural = arith.maxsi %back, %zero : i64
+    %p = arith.index_cast %natural : i64 to index
+    %x = loop.read %s[%p] : tensor<64xf32>
+    %modulus = arith.maxsi %m, %one : i64
+    %rest = arith.remsi %b, %modulus : i64
+    %some = arith.cmpi ne, %rest, %zero : i64
+    %more = arith.addi %rest, %modulus : i64
+    %place = arith.select %some, %more, %rest : i64
+    %o = arith.index_cast %place : i64 to index
+    %y = loop.read %s[%o] : tensor<64xf32>
+    loop.yield %v, %x, %y : f32, f32, f32
+  }
+  func.return %r, %u, %w : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}

@@ -266,3 +266,37 @@ func.func private @in_steps(%x: tensor<4x64x64xf32>) -> tensor<4x31x64xf32> attr
   }
   func.return %1 : tensor<4x31x64xf32>
 }
+
+// -----
+
+// A mask that may be false below the number as well is asked at each position.
+// CHECK-LABEL: @main
+// CHECK:         func.call @columns(%m, %x) :
+// CHECK-LABEL: func.func private @columns(
+// CHECK-NOT:     lamina.masks
+// CHECK-NOT:     lamina.ends
+func.func @main(%x: tensor<128x8xf32>, %k: tensor<128xi1>, %n: tensor<i64> {lamina.kind = "input"}) -> tensor<8xf32> {
+  %m = func.call @some_below(%n, %k) : (tensor<i64>, tensor<128xi1>) -> tensor<128xi1>
+  %0 = func.call @columns(%m, %x) : (tensor<128xi1>, tensor<128x8xf32>) -> tensor<8xf32>
+  func.return %0 : tensor<8xf32>
+}
+func.func private @some_below(%n: tensor<i64>, %k: tensor<128xi1>) -> tensor<128xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [128] reads(%n[] : tensor<i64>, %k[i] : tensor<128xi1>) writes([i] store : tensor<128xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64, %own: i1):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    %both = arith.andi %c, %own : i1
+    loop.yield %both : i1
+  }
+  func.return %0 : tensor<128xi1>
+}
+func.func private @columns(%m: tensor<128xi1>, %x: tensor<128x8xf32>) -> tensor<8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [128, 8] reads(%m[i] : tensor<128xi1>, %x[i, j] : tensor<128x8xf32>) writes([j] add : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
+  ^bb0(%c: i1, %a: f32):
+    %z = arith.constant 0.0 : f32
+    %v = arith.select %c, %a, %z : f32
+    loop.yield %v : f32
+  }
+  func.return %0 : tensor<8xf32>
+}

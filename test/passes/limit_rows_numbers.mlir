@@ -60,3 +60,45 @@ func.func private @count(%x: tensor<64xi64>) -> tensor<i64> attributes {lamina.k
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// A result that is cut to a multiple of a number demands as many groups of rows as the number is; one that is cut to what
+// is no multiple, or has groups of another size, demands whole groups.
+// CHECK-LABEL: @main
+// CHECK-LABEL: func.func private @twice(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 2]>
+// CHECK-LABEL: func.func private @thrice(
+// CHECK-NOT:     live
+func.func @main(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<128x4xf32> {lamina.sizes = [0, -1]}, tensor<192x4xf32> {lamina.sizes = [1, -1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @twice(%x) : (tensor<64x4xf32>) -> tensor<64x2x4xf32>
+  %1 = loop.reshape %0 : tensor<64x2x4xf32> -> tensor<128x4xf32>
+  %2 = func.call @thrice(%x) : (tensor<64x4xf32>) -> tensor<64x3x4xf32>
+  %3 = loop.reshape %2 : tensor<64x3x4xf32> -> tensor<192x4xf32>
+  %4, %5 = func.call @sizes(%n) : (tensor<i64>) -> (tensor<i64>, tensor<i64>)
+  func.return %1, %3, %4, %5 : tensor<128x4xf32>, tensor<192x4xf32>, tensor<i64>, tensor<i64>
+}
+func.func private @twice(%x: tensor<64x4xf32>) -> tensor<64x2x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, r, j) in [64, 2, 4] reads(%x[i, j] : tensor<64x4xf32>) writes([i, r, j] store : tensor<64x2x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<64x2x4xf32>
+}
+func.func private @thrice(%x: tensor<64x4xf32>) -> tensor<64x3x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, r, j) in [64, 3, 4] reads(%x[i, j] : tensor<64x4xf32>) writes([i, r, j] store : tensor<64x3x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<64x3x4xf32>
+}
+func.func private @sizes(%n: tensor<i64>) -> (tensor<i64>, tensor<i64>) attributes {lamina.kernel} {
+  %0, %1 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>, [] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %two = arith.constant 2 : i64
+    %b = arith.muli %a, %two : i64
+    %c = arith.addi %b, %two : i64
+    loop.yield %b, %c : i64, i64
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i64>
+}

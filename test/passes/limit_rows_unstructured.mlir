@@ -403,3 +403,45 @@ func.func private @put_some(%t: tensor<30x4xf32>, %i: tensor<64xi64>, %x: tensor
   }
   func.return %0 : tensor<30x4xf32>
 }
+
+// -----
+
+// A mask of the rows that count is noted: a scatter that ends at them need not ask it. Another one is asked.
+// CHECK-LABEL: func.func @main(
+// CHECK-LABEL: func.func private @scattered(
+// CHECK-SAME:    %m: tensor<64xi1>, %k: tensor<64xi1>, %count: tensor<i64>)
+// CHECK-SAME:    lamina.masks = array<i64: 3, 5>}
+// CHECK:         live = [arg5 of 64, 8]
+func.func @main(%x: tensor<64x8xf32>, %u: tensor<64x8xf32>, %i: tensor<64x8xi64>, %k: tensor<64xi1>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x8xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %m = func.call @below(%n) : (tensor<i64>) -> tensor<64xi1>
+  %0 = func.call @scattered(%x, %u, %i, %m, %k) : (tensor<64x8xf32>, tensor<64x8xf32>, tensor<64x8xi64>, tensor<64xi1>, tensor<64xi1>) -> tensor<64x8xf32>
+  %1 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %1 : tensor<64x8xf32>, tensor<i64>
+}
+func.func private @below(%n: tensor<i64>) -> tensor<64xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [64] reads(%n[] : tensor<i64>) writes([i] store : tensor<64xi1>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %p = loop.index 0 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<64xi1>
+}
+func.func private @scattered(%x: tensor<64x8xf32>, %u: tensor<64x8xf32>, %i: tensor<64x8xi64>, %m: tensor<64xi1>, %k: tensor<64xi1>) -> tensor<64x8xf32> attributes {lamina.kernel} {
+  %0 = loop.scatter (i, j) in [64, 8] reads(%u[i, j] : tensor<64x8xf32>, %i[i, j] : tensor<64x8xi64>, %m[i] : tensor<64xi1>, %k[i] : tensor<64xi1>) into(%x : tensor<64x8xf32>) {
+  ^bb0(%v: f32, %at: i64, %on: i1, %own: i1, %old: f32):
+    %row = loop.index 0 : index
+    %place = arith.index_cast %at : i64 to index
+    %both = arith.andi %on, %own : i1
+    loop.yield %row, %place, %v, %both : index, index, f32, i1
+  }
+  func.return %0 : tensor<64x8xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}

@@ -62,6 +62,19 @@ def _own_places(rows: int, columns: int) -> Tensors:
     return torch.randn(rows, columns), torch.randn(rows, columns), places
 
 
+def _drawn_places(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns, 24), torch.randint(max(columns, 1), (rows, columns, 24))
+
+
+def _complex(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns, dtype=torch.complex64), torch.randn(rows, columns)
+
+
+def _rotated(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+    x, y = (torch.view_as_complex(z.unflatten(-1, (12, 2))) for z in (x, y))
+    return torch.view_as_real(x * y).flatten(-2)
+
+
 PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = {
     "pointwise": (lambda x, y: functional.silu(x) * y, _alike),
     "softmax": (lambda x, y: torch.softmax(x, -1) * y, _alike),
@@ -72,6 +85,15 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = 
     "images": (lambda x, y: functional.relu(x) - y, _images),
     "index_add": (lambda x, y, i: x.index_add(1, i, y), _turned_places),
     "scatter": (lambda x, y, i: x.scatter(1, i, y), _own_places),
+    "index_select": (lambda x, y, i: x.index_select(1, i) * y, _turned_places),
+    "gather": (lambda x, i: x.gather(1, i), _drawn_places),
+    "gather in rows": (lambda x, y, i: x.gather(1, i) * y, _own_places),
+    "flip": (lambda x, y: (x + y.flip(1)).flip(0, 1), _wide),
+    "roll": (lambda x, y: x.roll(3, 1) * y.roll(-1, 0), _wide),
+    "cat": (lambda x, y: torch.cat([x, y], 1), _wide),
+    "repeated": (lambda x, y: (x * y)[:, :, None].expand(-1, -1, 3, -1).flatten(1, 2), _wide),
+    "pairs": (_rotated, _wide),
+    "complex": (lambda x, y: x * y, _complex),
     "booleans": (lambda x, y: (x > y, x.to(torch.float64), x), _alike),
 }
 

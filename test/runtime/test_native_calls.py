@@ -22,15 +22,10 @@ from lamina.runtime.arguments import FlatStructure
 from lamina.runtime.checked_call import CheckedCall
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.binding import dlpack_dtype
+from lamina.runtime.dispatch.functions import FUNCTIONS
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.native import output_memory
-from lamina.runtime.dispatch.records import (
-    FUNCTIONS,
-    HEADER_BYTES,
-    RECORDS,
-    native_source,
-    structure,
-)
+from lamina.runtime.dispatch.records import HEADER_BYTES, RECORDS, native_source, structure
 from lamina.runtime.entry import NUMPY_DTYPES
 
 
