@@ -106,10 +106,11 @@ func.func private @rows(%x: memref<129xf32>, %t: memref<128xf32>, %i: memref<128
 
 // -----
 
-// A number that another kernel makes is no size of the call, and what a text claims does not stand.
+// A number that another kernel makes is no size of the call, at which arguments may end; a result may, at the size that
+// is told of it. What a text claims does not stand.
 // CHECK-LABEL: @main
 // CHECK-SAME:    %x: memref<128xf32>, %n:
-// CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output"}, %m:
+// CHECK-SAME:    %y: memref<128xf32> {lamina.kind = "output", lamina.limits = [3 : i64]}, %m:
 func.func @main(%x: memref<128xf32> {lamina.limits = [1]}, %n: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}, %m: memref<i64> {lamina.kind = "size"}) attributes {lamina.entry} {
   func.call @twice(%n, %m) : (memref<i64>, memref<i64>) -> ()
   func.call @rows(%x, %m, %y) : (memref<128xf32>, memref<i64>, memref<128xf32>) -> ()
