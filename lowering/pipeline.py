@@ -141,8 +141,8 @@ STAGES: tuple[Stage, ...] = (
             "split-domains",
             "pair-results",
             "choose-schedule",
-            "limit-padded-reads",
             "limit-panels",
+            "limit-padded-reads",
             "limit-arguments",
             "compact-arguments",
         ),
@@ -261,8 +261,8 @@ def pipeline(
     if start == "bufferized" and enters:  # what a text leaves open is chosen
         chosen = (
             "choose-schedule",
-            "limit-padded-reads",
             "limit-panels",
+            "limit-padded-reads",
             "limit-arguments",
             "compact-arguments",
         )

@@ -37,6 +37,7 @@ from lamina.dialects.loop.live_rows import Digit, LiveRows, LiveRowsAttr
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.team_cost import LIVE, live_of_kernel
 from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import row_groups
 from lamina.passes.schedule.stages import stages_of
@@ -246,6 +247,7 @@ def _give(
     kernel: func.FuncOp, calls: Sequence[func.CallOp], values: Sequence[SSAValue], place: int
 ) -> None:
     """Make numbers an argument of a kernel, in front of its results."""
+    drop_extents(kernel)  # passes behind this one note them anew, by the numbers of arguments
     argument = kernel.body.block.insert_arg(_NUMBER, place)
     argument.name_hint = "count"
     for call, value in zip(calls, values, strict=True):
