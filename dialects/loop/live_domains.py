@@ -67,6 +67,8 @@ def verify_live_note(op: HasRows, copied: Sequence[int] | None = None) -> None:
         raise VerifyException(f"{where}: rows and live are said together, or neither")
     if note.rows is not None and note.live is not None:
         _verify_rows(op, note.rows, note.live, where)
+    if note.visited is not None:
+        raise VerifyException(f"{where}: visited: only of loop.generic schedules of readers say so")
     if note.copied is not None:
         if copied is None:
             raise VerifyException(f"{where}: copied: only loop.scatter copies a tensor")

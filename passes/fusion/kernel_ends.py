@@ -109,7 +109,7 @@ def note_ends(
     known = Numbers(len(arguments), calls, dict(numbers))
     masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
-    kept = {nest: _kept(nest, calls, known) for nest in nests}
+    kept = {nest: kept_bounds(nest, calls, known) for nest in nests}
     found = _alike(nests, counted_dims(nests, given, counts_of(kernel.body.block), kept))
     bounds = {b for dims in found.values() for own in dims.values() for b in own}
     if not bounds:
@@ -239,7 +239,9 @@ def _common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
     ]
 
 
-def _kept(nest: GenericOp, calls: Sequence[KernelCall], known: Numbers) -> dict[int, list[Bound]]:
+def kept_bounds(
+    nest: GenericOp, calls: Sequence[KernelCall], known: Numbers
+) -> dict[int, list[Bound]]:
     """Bounds of dimensions, beside the rows, outside of which no call needs what a nest gives."""
     agreed = Points.intersection(*(call.points.get(nest, Points()) for call in calls))
     found: dict[int, list[Bound]] = {}

@@ -40,6 +40,7 @@ from lamina.dialects.loop.kernel_nests import (
     set_rows,
 )
 from lamina.dialects.loop.live_rows import LiveRows
+from lamina.passes.fusion.column_ends import note_columns
 from lamina.passes.fusion.demanded_elements import (
     Demands,
     NestDemand,
@@ -277,6 +278,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
     note_bounds(kernel, nests, calls, numbers)
     note_ends(kernel, nests, calls, numbers)
     note_padded_masks(kernel, nests, calls, numbers)
+    note_columns(kernel, nests, calls, numbers)
     note_zeros(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)
 

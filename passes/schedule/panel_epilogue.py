@@ -34,8 +34,8 @@ class PanelEpilogue(ProductTask):
         assert shape.panel is not None
         each = -(-stage.extents[shape.inner_column] // shape.panel) // domain.splits
         first = emit.times(domain.split, each)
-        last, part = self.ends.last(emit, emit.plus(first, each)), self.ends.part
-        panels = first, last
+        ends = self.ends[stage]
+        panels, part = (first, ends.last(emit, emit.plus(first, each))), ends.part
         epilogue = [s for s in self.stages if s is not stage]
         if not epilogue:
             self.product(emit, stage, envs[stage], rows, panels, None, each, part)

@@ -11,7 +11,10 @@ from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.bounds import FIRST_COUNT
+from lamina.dialects.loop.bounds import ends_of as ends_noted
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.zero_axes import sum_end
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -33,14 +36,15 @@ class ProductEnds:
 
     @staticmethod
     def of(stage: Stage, shape: Contraction, *, panel_mode: bool) -> ProductEnds:
-        """Of the product of a kernel whose tasks take ranges of panels; others run whole."""
-        if not panel_mode or shape.panel is None or shape.pairs is not None:
+        """Of a product. Terms end in kernels whose tasks take ranges of panels."""
+        if shape.panel is None or shape.pairs is not None:
             return ProductEnds()
-        column, panels = shape.inner_column, None
-        digits = live_digits(stage.op).get(column, ())
-        if len(digits) == 1 and digits[0].is_count:
-            count = -(-stage.extents[column] // shape.panel)
-            panels = Digit(count, digits[0].count, shape.panel) if count > 1 else None
+        panels, count = None, _count(stage, shape.inner_column)
+        extent = -(-stage.extents[shape.inner_column] // shape.panel)
+        if count is not None and extent > 1 and shape.panel > 1:
+            panels = Digit(extent, count, shape.panel)
+        if not panel_mode:
+            return ProductEnds(panels)
         in_blocks = stage.schedule.terms is not None or shape.task_packed
         end = None if in_blocks or stage.schedule.cache_read else sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
@@ -53,6 +57,22 @@ class ProductEnds:
             for digit in (self.panels, self.terms)
         ]
         return ReadEnds(*found)
+
+
+def _count(stage: Stage, column: int) -> int | None:
+    """The argument with the number behind which nobody reads the columns of a product."""
+    digits = live_digits(stage.op).get(column, ())
+    if len(digits) == 1 and digits[0].is_count:
+        return digits[0].count
+    forms = [bound.form for bound in ends_noted(stage.op, stage.op.extents).get(column, ())]
+    numbers = [form.terms[0][0] - FIRST_COUNT for form in forms if form == _number(form)]
+    return min(numbers, default=None)
+
+
+def _number(form: Linear) -> Linear | None:
+    """A form that is a number of the call alone."""
+    dims = [dim for dim, _ in form.terms]
+    return Linear.dim(dims[0]) if len(dims) == 1 and dims[0] >= FIRST_COUNT else None
 
 
 @dataclass(frozen=True)

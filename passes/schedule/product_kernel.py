@@ -73,11 +73,13 @@ def schedule_product_kernel(
     is_level = bounded is None or bounded.is_level
     if not is_level and len(in_blocks) > 1:
         in_blocks = [End.of(blocks.count)]
+    flat = dict(enumerate(memory.flat.values()))
+    for stage, shape in products.items():
+        own = ProductEnds.of(stage, shape, panel_mode=panel_mode)
+        kernel.ends[stage] = own.read(emit, flat)
     stage, shape = next(iter(products.items()))
-    ends_at = ProductEnds.of(stage, shape, panel_mode=panel_mode)
-    kernel.ends = ends_at.read(emit, dict(enumerate(memory.flat.values())))
     each = -(-stage.extents[shape.inner_column] // (shape.panel or 1)) // splits
-    parts = [End(splits, kernel.ends.parts(emit, splits, each))]
+    parts = [End(splits, kernel.ends[stage].parts(emit, splits, each) if panel_mode else splits)]
     least = tile_rows(products, blocks)
     even = None
     if tasks.num_threads is not None:

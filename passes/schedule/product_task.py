@@ -60,7 +60,8 @@ class ProductTask:
         self.bounded = bounded
         self.epilogue: TotalsEpilogue | None = None
         """What is computed of the product's tiles in registers."""
-        self.ends = ReadEnds()
+        self.ends: dict[Stage, ReadEnds] = {}
+        """Where products end in a call."""
 
     def task(self, emit: Emitter, domain: TaskDomain) -> None:
         """Emit one task."""

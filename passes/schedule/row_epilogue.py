@@ -73,7 +73,7 @@ class RowEpilogue(ProductTask):
         if within is not None and divided[stage] != product.column:
             self._part_of_sum(emit, stage, envs[stage], rows, within)
             return
-        panels: tuple[Index, Index] = (0, product.panels)
+        panels: tuple[Index, Index] = (0, self.ends[stage].last(emit, product.panels))
         if within is not None:
             panels = panels_of(emit, within, product.panel)
         self.product(emit, stage, envs[stage], rows, panels)
@@ -88,7 +88,7 @@ class RowEpilogue(ProductTask):
     ) -> None:
         """A product of which only `terms` of the sum are other than zeros."""
         assert self.bounded is not None
-        panels = 0, self.packed(stage).panels
+        panels = 0, self.ends[stage].last(emit, self.packed(stage).panels)
         part = PartOfSum(terms, self.bounded.outside(emit, stage, terms))
         self.product(emit, stage, env, rows, panels, part=part)
 

@@ -19,3 +19,11 @@ func.func private @all(%x: memref<8xf32>, %y: memref<8xf32>) attributes {lamina.
   func.return
 }
 // CHECK: loop.generic: lamina.nest: visited = [d0]: rows that end at numbers are []
+
+// -----
+
+func.func private @sorted(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 4, 10], visited = [d0]>} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  func.return %v : tensor<4x10xf32>
+}
+// CHECK: loop.sort: lamina.nest: visited: only of loop.generic schedules of readers say so
