@@ -78,6 +78,8 @@ def _column_lanes(op: OrderedNest, width: int, target: Target) -> int:
     """Elements of a vector along so many columns."""
     kinds = [str(v.type) for v in op.yielded] + [str(v.type) for v in op.block.args]
     lanes = target.lanes(64 if "f64" in kinds else 32)
+    memory = [v.type.element_type for v in op.operands if isinstance(v.type, MemRefType)]
+    lanes = min(lanes, max(1, target.lanes(min(kind.bitwidth for kind in memory))))  # pyright: ignore
     while lanes > 1 and lanes // 2 >= width:
         lanes //= 2
     return lanes

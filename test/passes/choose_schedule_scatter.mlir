@@ -50,3 +50,19 @@ func.func private @masked(%i: memref<6xi64>, %m: memref<8xi1>, %t: memref<10x8xf
   }
   func.return
 }
+
+// Vectors of elements all of which have eight bytes have half as many.
+// CHOSEN-LABEL: @wide
+// CHOSEN-SAME:    lamina.schedule = [#loop.unstructured<{{.*}}lanes = 8{{.*}}>]
+// CHECK-LABEL: @wide
+// CHECK:         vector.store %{{.*}} : memref<320xi64>, vector<8xi64>
+func.func private @wide(%i: memref<6xi64>, %x: memref<6x32xi64>, %t: memref<10x32xi64>, %y: memref<10x32xi64>) attributes {lamina.kernel} {
+  loop.scatter (d0, d1) in [6, 32] reads(%i[d0] : memref<6xi64>, %x[d0, d1] : memref<6x32xi64>) into(%t : memref<10x32xi64> -> %y : memref<10x32xi64>) {
+  ^bb0(%p: i64, %v: i64, %old: i64):
+    %row = arith.index_cast %p : i64 to index
+    %column = loop.index 1 : index
+    %sum = arith.addi %old, %v : i64
+    loop.yield %row, %column, %sum : index, index, i64
+  }
+  func.return
+}
