@@ -6,6 +6,8 @@ from torch import nn
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "several images": (nn.Sequential(nn.Conv2d(16, 16, 3, padding=1), nn.ReLU()), (8, 16, 56, 56)),
     "large image": (nn.Sequential(nn.Conv2d(3, 8, 3, padding=1), nn.ReLU()), (1, 3, 224, 224)),

@@ -10,6 +10,8 @@ from torch.nn.attention.flex_attention import create_block_mask, flex_attention
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 SLOPES = torch.tensor([0.5, 0.25, 0.125, 0.0625])
 DOCUMENTS = torch.arange(96) // 40
 

@@ -10,6 +10,8 @@ from torch import nn
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 
 class _Block(nn.Module):
     """A pointwise convolution, an activation, one by windows with borders, and one more."""

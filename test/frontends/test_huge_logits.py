@@ -6,6 +6,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(3)
+
 
 class Softmax(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:

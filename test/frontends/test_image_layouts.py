@@ -6,6 +6,8 @@ from torch import nn
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 
 class Block(nn.Module):
     """A convolution in the middle of a network: a product before it and one behind it."""

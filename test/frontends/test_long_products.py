@@ -10,6 +10,8 @@ import torch
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Tensor = torch.Tensor
 
 MOST = 1.5

@@ -13,6 +13,8 @@ from lamina.tools.lamina_ops import main as lamina_ops
 from lamina.tools.lamina_opt import main as lamina_opt
 from lamina.tools.lamina_run import main as lamina_run
 
+pytestmark = pytest.mark.one_in(2)
+
 CUBES = Path(__file__).with_name("extension_cubes.py")
 PROGRAM = """func.func @main(%x: tensor<2xf32>) -> tensor<2xf32> {
   %0 = cubes.cube.default(%x) : (tensor<2xf32>) -> tensor<2xf32>
