@@ -10,6 +10,8 @@ import torch
 import lamina
 from lamina.dialects.errors import UnsupportedError
 
+pytestmark = pytest.mark.one_in(2)
+
 Program = Callable[[torch.Tensor], torch.Tensor]
 
 

@@ -10,6 +10,8 @@ import torch
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Dim = torch.export.Dim
 aten = torch.ops.aten
 functional = torch.nn.functional

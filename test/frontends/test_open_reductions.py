@@ -13,6 +13,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Function = Callable[..., Any]
 
 

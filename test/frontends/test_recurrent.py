@@ -11,7 +11,7 @@ from xdsl.dialects.builtin import i64
 import lamina
 from lamina.frontends.builder import ProgramBuilder
 
-pytestmark = pytest.mark.one_in(2)
+pytestmark = pytest.mark.one_in(3)
 
 LAYERS: dict[str, Callable[[], nn.RNNBase]] = {
     "lstm": lambda: nn.LSTM(8, 16),

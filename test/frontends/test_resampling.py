@@ -6,6 +6,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 SIZES = [(5, 4), (17, 20), (11, 4), (1, 1)]
 
 

@@ -12,6 +12,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 DTYPES = (torch.bfloat16, torch.float16)
 
 CHAINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {

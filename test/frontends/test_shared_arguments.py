@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch._dynamo.exc import BackendCompilerFailed
 
-pytestmark = pytest.mark.usefixtures("inference")
+pytestmark = [pytest.mark.usefixtures("inference"), pytest.mark.one_in(2)]
 
 Pair = Callable[[Tensor], tuple[Tensor, Tensor]]
 

@@ -19,7 +19,7 @@ from lamina.dialects.errors import ExecutionError
 WEIGHTS = ("passed", "checked", "frozen")
 
 
-pytestmark = pytest.mark.usefixtures("inference")
+pytestmark = [pytest.mark.usefixtures("inference"), pytest.mark.one_in(2)]
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:

@@ -6,7 +6,7 @@ import ctypes
 import mmap
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
@@ -282,31 +282,40 @@ def judge_rows() -> None:
         assert ("prefetch_rows" if calls is ids else "jam") in schedules
 
 
-def main(how: str, *options: str) -> None:
-    """Runs all programs one way, or every third."""
-    torch.manual_seed(0)
+def main(*arguments: str) -> None:
+    """Each way in turn, and says so when all its programs ran; `--some` takes every third."""
+    options = {given for given in arguments if given.startswith("--")}
     torch._dynamo.config.recompile_limit = 64  # strides are guarded, too
     guard(short=buffers.ALIGNMENT if "--short" in options else 0)
-    with torch.no_grad():
-        if how == "rows":
-            judge_rows()
-        for program in BATCHED if how == "batches" else ():
+    for how in arguments:
+        if how not in options:
+            torch.manual_seed(0)
+            with torch.no_grad():
+                judge_all(how, PROGRAMS[:: 3 if "--some" in options else 1])
+            assert not _failed, _failed
+            print(how, "ran", flush=True)
+
+
+def judge_all(how: str, programs: Sequence[nn.Module]) -> None:
+    """Runs programs one way; those of rows and batches are their own."""
+    if how == "rows":
+        return judge_rows()
+    if how == "batches":
+        for program in BATCHED:
             judge_batches(program)
-        for program in (
-            () if how in ("batches", "rows") else PROGRAMS[:: 3 if "--some" in options else 1]
-        ):
-            torch._dynamo.reset()
-            compiled = by_dynamo(program) if how == "compile" else by_export(program)
-            if how != "threads":
-                judge(program, compiled)
-                continue
-            threads = [threading.Thread(target=_judge, args=(program, compiled)) for _ in "ab"]
-            for thread in threads:
-                thread.start()
-            for thread in threads:
-                thread.join()
-    assert not _failed, _failed
-    print("all ran")
+        return None
+    for program in programs:
+        torch._dynamo.reset()
+        compiled = by_dynamo(program) if how == "compile" else by_export(program)
+        if how != "threads":
+            judge(program, compiled)
+            continue
+        threads = [threading.Thread(target=_judge, args=(program, compiled)) for _ in "ab"]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    return None
 
 
 _failed: list[BaseException] = []

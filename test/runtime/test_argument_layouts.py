@@ -13,6 +13,8 @@ import torch
 import lamina
 from lamina.dialects.errors import ArgumentError
 
+pytestmark = pytest.mark.one_in(3)
+
 GRID = np.arange(6 * 8 * 10, dtype=np.float32).reshape(6, 8, 10)
 
 LAYOUTS: dict[str, Callable[[Any], Any]] = {

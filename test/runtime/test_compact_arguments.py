@@ -19,6 +19,8 @@ from lamina.dialects.errors import InputError
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import lower, parse
 
+pytestmark = pytest.mark.one_in(2)
+
 SIZES = ((50, 70), (3, 1), (1, 9), (16, 16), (17, 33), (100, 3), (128, 256), (7, 0), (0, 7), (1, 1))
 Tensors = tuple[torch.Tensor, ...]
 

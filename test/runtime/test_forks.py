@@ -16,6 +16,7 @@ pytestmark = pytest.mark.one_in(3)
 
 PARENT = """
 import os, signal, sys, threading
+FORKS = 20 if os.environ.get("LAMINA_EXHAUSTIVE") else 4
 import numpy as np
 import torch
 import lamina
@@ -77,7 +78,7 @@ CASES = {
                 compiled(x)
         threads = [threading.Thread(target=work, daemon=True) for _ in range(3)]
         for thread in threads: thread.start()
-        for _ in range(10):
+        for _ in range(FORKS):
             forked(check)
         stop.append(1)
         for thread in threads: thread.join()
@@ -112,7 +113,7 @@ CASES = {
                 binding.parse_assembly("")
         thread = threading.Thread(target=work, daemon=True)
         thread.start()
-        for _ in range(10):
+        for _ in range(FORKS):
             forked(check)
         stop.append(1)
         thread.join()

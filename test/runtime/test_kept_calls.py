@@ -14,6 +14,8 @@ import lamina
 from lamina.runtime.interpreters.run import run_module
 from lamina.tools.lamina_compile import main as lamina_compile
 
+pytestmark = pytest.mark.one_in(2)
+
 MARK = " attributes {no_inline}"
 F32 = np.float32
 ROWS = np.linspace(-2, 2, 7 * 33, dtype=F32).reshape(7, 33)

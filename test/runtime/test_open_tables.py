@@ -21,6 +21,8 @@ from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 from lamina.runtime.sized import padded_program
 
+pytestmark = pytest.mark.one_in(2)
+
 torch: Any = pytest.importorskip("torch")
 F = torch.nn.functional
 
