@@ -20,6 +20,7 @@ from lamina.dialects.extension_tables import kept_scopes
 from lamina.dialects.logs import topic
 from lamina.dialects.modifications import modification
 from lamina.dialects.nearest_ops import nearest
+from lamina.dialects.op_disposal import dispose
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.declared import arguments_of
@@ -310,7 +311,7 @@ def _compile(
             ledger=kernels.to_json(),
             extra={name: [made.digest, made.constants] for name, made in recipes.items()},
         )
-        del lowered
+        dispose(lowered)
         free_ir()
         code = translation.code()
     spent = 1e3 * (time.perf_counter() - begin)

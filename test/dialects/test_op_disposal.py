@@ -1,0 +1,44 @@
+"""Ops that are taken apart go at once, with all that stands in them."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+
+from lamina.dialects.op_disposal import dispose
+from lamina.dialects.op_list import list_ops
+from lamina.runtime.layers import parse
+
+TEXT = """func.func @main(%x: tensor<4x8xf32>) -> tensor<4x8xf32> {
+  %t = loop.generic (i, j) in [4, 8] reads(%x[i, j] : tensor<4x8xf32>) writes([i, j] store : tensor<4x8xf32>) {
+  ^bb0(%p: f32):
+    %v = arith.addf %p, %p : f32
+    %w = arith.mulf %v, %v : f32
+    loop.yield %w : f32
+  }
+  func.return %t : tensor<4x8xf32>
+}"""  # noqa: E501 - IR on one line
+
+
+def test_nothing_is_left_to_the_cycle_collector() -> None:
+    module = parse(TEXT)
+    ops = list_ops(module)
+    alive = [weakref.ref(op) for op in ops]
+    alive += [weakref.ref(result) for op in ops for result in op.results]  # pyright: ignore
+    gc.disable()
+    try:
+        del ops
+        dispose(module)
+        del module
+        assert [found for made in alive if (found := made()) is not None] == []
+    finally:
+        gc.enable()
+
+
+def test_what_stands_elsewhere_is_left_alone() -> None:
+    module = parse(TEXT)
+    copy = module.clone()
+    before = str(copy)
+    dispose(module)
+    assert str(copy) == before
+    copy.verify()
