@@ -27,7 +27,6 @@ from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
-from lamina.dialects.op_disposal import dispose
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.source import describe_location
@@ -194,7 +193,6 @@ class Conversion:
         values = self.lowered(op)
         op.detach()
         op.erase()
-        dispose(op)
         return values
 
     def lowered(self, op: Operation) -> Sequence[SSAValue | None]:

@@ -40,7 +40,6 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
 from lamina.dialects.loop.labels import names_of
-from lamina.dialects.op_disposal import dispose
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
@@ -177,7 +176,6 @@ def _outline(
     )
     call.location = kernel.location
     Rewriter.replace_op(kernel, call, list(call.res))
-    dispose(kernel)
 
 
 def _explain_too(target: func.FuncOp, kernel: KernelOp) -> None:
