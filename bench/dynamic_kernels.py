@@ -1,6 +1,7 @@
 """Kernels through `torch.compile(dynamic=True)`: Lamina beside Inductor, with all sizes open.
 
-`python -m bench.open_sizes --kernels [PATTERN ...] --inductor` runs this.
+`python -m bench.open_sizes --kernels [PATTERN ...] --inductor` runs this, and with `--models` the
+same for networks.
 
 Both backends get the graph that Dynamo makes with symbols for all sizes, equal ones being one
 symbol. The first call of each function has half the extent of the first dimension that is open
@@ -84,12 +85,40 @@ def compare(kernels: Sequence[Kernel], seconds: float, clock: Clock) -> None:
     print_summary(ratios)
 
 
+def compare_calls(
+    name: str,
+    network: torch.nn.Module,
+    calls: Sequence[torch.Tensor],
+    seconds: float,
+    clock: Clock,
+) -> None:
+    """Prints a line for each call of a network that takes one tensor, and the geometric mean.
+
+    Both backends meet the last call first, and all others before anything is timed.
+    """
+    torch.compiler.reset()
+    functions = {b: torch.compile(network, backend=b, dynamic=True) for b in BACKENDS}
+    ratios: dict[str, float] = {}
+    with torch.no_grad():
+        for function in functions.values():
+            for given in (calls[-1], *calls):
+                function(given)
+        for given in calls:
+            title = f"{name} {'x'.join(map(str, given.shape))}"
+            timed = {b: partial(function, given) for b, function in functions.items()}
+            taken = interleave(timed, seconds=seconds, clock=clock)
+            ratios[title] = taken["lamina"].best / taken["inductor"].best
+            shown = ", ".join(f"{backend} {timing}" for backend, timing in taken.items())
+            print(f"{title:42} {ratios[title]:5.2f}  {shown}", flush=True)
+    print_summary(ratios)
+
+
 def print_summary(ratios: Mapping[str, float]) -> None:
     """The geometric mean, and what is behind, the worst first."""
     if not ratios:
         return
     mean = geometric_mean(ratios.values())
-    print(f"\n{len(ratios)} kernels, ours over Inductor's: {mean:.2f} in geometric mean")
+    print(f"\n{len(ratios)} rows, ours over Inductor's: {mean:.2f} in geometric mean")
     behind = sorted((n for n, r in ratios.items() if r > BEHIND), key=lambda n: -ratios[n])
     print(f"above {BEHIND}: {len(behind)}")
     for name in behind:

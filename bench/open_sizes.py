@@ -1,7 +1,7 @@
 """Programs with open sizes, beside code for the same sizes alone and eager mode.
 
     python -m bench.open_sizes [--seconds S] [--kernels [PATTERN ...] | --models [NAME ...]]
-    python -m bench.open_sizes --kernels [PATTERN ...] --inductor
+    python -m bench.open_sizes --kernels [PATTERN ...] --inductor     # or --models [NAME ...]
     python -m bench.open_sizes --threads 1 --clock cpu     # for cores that have other work
 
 Decoders with open batch and length are called with sizes that fill a padded version and with some
@@ -17,7 +17,8 @@ of the first argument's first dimension open, of each argument that has it in fr
 torch.export does not leave open, or that take no padding, are named; behind them the geometric mean
 and the worst. With `--inductor` they are compiled by `torch.compile(dynamic=True)` instead, which
 leaves all sizes open, beside Inductor (`bench.dynamic_kernels`). With `--models` they are those of
-`bench.models`: texts with open batch and length, images with an open batch.
+`bench.models`: texts with open batch and length, images with an open batch; with `--inductor` all
+sizes of these are open, too.
 """
 
 import argparse
@@ -161,21 +162,27 @@ def compare_kernels(patterns: Sequence[str], seconds: float, clock: Clock) -> No
     _summary(ratios, "kernels")
 
 
+def inputs_of(name: str) -> list[torch.Tensor]:
+    """Inputs of the calls of a model of `bench.models`: texts, or batches of images."""
+    _, (given,) = build(MODELS[name])
+    if given.dtype == torch.long:
+        return [torch.randint(1000, 30000, shape) for shape in TEXTS]
+    return [torch.randn(batch, *given.shape[1:]) for batch in BATCHES]
+
+
 def compare_models(names: Sequence[str], seconds: float, clock: Clock) -> None:
     """Prints lines for models of `bench.models`, then a summary."""
     ratios: dict[str, float] = {}
     for name in names:
         network, (given,) = build(MODELS[name])
         dims: dict[int, Any] = {0: Dim("batch", min=1, max=MOST_BATCH)}
-        calls = [torch.randn(batch, *given.shape[1:]) for batch in BATCHES]
         if given.dtype == torch.long:
             dims[1] = Dim("length", min=1, max=MOST_LENGTH)
-            calls = [torch.randint(1000, 30000, shape) for shape in TEXTS]
         given = given.repeat(2, *[1] * (given.dim() - 1))
         with torch.no_grad():
             program = torch.export.export(network, (given,), dynamic_shapes=((dims),))
         functions = _policies(program)
-        for x in calls:
+        for x in inputs_of(name):
             title = f"{name} {'x'.join(map(str, x.shape))}"
             ratios[title] = _row(title, functions, [x], seconds, clock)
     _summary(ratios, "calls")
@@ -200,10 +207,11 @@ def _row(
     clock: Clock,
 ) -> float:
     calls = {n: partial(f, *inputs) for n, f in functions.items()}
-    eager = {"eager": calls.pop("eager")}
+    eager = {n: calls.pop(n) for n in ("eager",) if n in calls}
     with torch.no_grad():
         taken = interleave(calls, seconds=seconds, clock=clock)
-        taken |= interleave(eager, seconds=seconds / 4, clock=clock)
+        if eager:
+            taken |= interleave(eager, seconds=seconds / 4, clock=clock)
     shown = ", ".join(f"{function} {timing}" for function, timing in taken.items())
     ratio = taken["padded"].best / taken["exact"].best
     print(f"{name:18} {ratio:5.2f}  {shown}", flush=True)
@@ -215,16 +223,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.open_sizes", description=__doc__)
     parser.add_argument("--seconds", type=float, default=3, help="for each row")
     parser.add_argument("--kernels", nargs="*", metavar="PATTERN")
-    parser.add_argument("--inductor", action="store_true", help="kernels beside Inductor")
+    parser.add_argument("--inductor", action="store_true", help="beside Inductor")
     parser.add_argument("--models", nargs="*", choices=sorted(OPEN_MODELS), metavar="NAME")
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--clock", choices=sorted(CLOCKS), default="wall")
     given = parser.parse_args()
     torch.set_num_threads(given.threads)
     clock = CLOCKS[given.clock]
-    if given.inductor:
+    if given.inductor and given.models is not None:
+        for name in given.models or OPEN_MODELS:
+            network, sizes = build(MODELS[name])[0], inputs_of(name)
+            dynamic_kernels.compare_calls(name, network, sizes, given.seconds, clock)
+    elif given.inductor:
         if given.kernels is None:
-            parser.error("--inductor goes with --kernels")
+            parser.error("--inductor goes with --kernels or --models")
         dynamic_kernels.compare(named(given.kernels), given.seconds, clock)
     elif given.kernels is not None:
         compare_kernels(given.kernels, given.seconds, clock)
