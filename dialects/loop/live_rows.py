@@ -39,7 +39,8 @@ from lamina.dialects.loop.clauses import ClauseKind
 from lamina.dialects.loop.slices import MOST_ELEMENTS
 
 MOST_PANEL = 1 << 12
-"""Positions of a panel in which a digit ends, at most."""
+"""Positions of a panel in which a digit ends, at most: what is rounded up to one stays a number.
+A bound of what may be said, not measured."""
 
 
 @dataclass(frozen=True)

@@ -45,15 +45,14 @@ class LimitPaddedReadsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         counted = {v: c for f in functions if ENTRY in f.attributes for v, c in _counted(f)}
-        if not counted:
-            return
         calls: dict[str, list[func.CallOp]] = {}
-        for call in op.walk():
+        for call in op.walk() if counted else ():
             if isinstance(call, func.CallOp):
                 calls.setdefault(call.callee.string_value(), []).append(call)
         for kernel in kernel_functions(op):
             own = calls.get(kernel.sym_name.data, [])
-            _note(kernel, {n: e for n in _padded(kernel) if (e := _agreed(own, n, counted))})
+            padded = _padded(kernel) if own else ()
+            _note(kernel, {n: e for n in padded if (e := _agreed(own, n, counted))})
 
 
 def _counted(entry: func.FuncOp) -> Iterator[tuple[BlockArgument, Counts]]:
@@ -107,9 +106,9 @@ def _passed(
 
 
 def _note(kernel: func.FuncOp, limits: dict[int, tuple[int, ...]]) -> None:
-    entries = [dict(declared.entries) for declared in arguments_of(kernel)]
-    if not limits and not any(LIMITS in entry for entry in entries):
+    if not limits and kernel.arg_attrs is None:
         return
+    entries = [dict(declared.entries) for declared in arguments_of(kernel)]
     for place, entry in enumerate(entries):
         entry.pop(LIMITS, None)  # it is no choice: what does not follow is not so
         if place in limits:

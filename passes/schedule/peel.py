@@ -40,7 +40,7 @@ def by_vectors(
     """Loops over a dimension in vectors: `unroll` a step, then one by one; the last is masked."""
     low, high = bounds
     end = whole_steps(emit, low, high, lanes)
-    carried = whole_vectors(emit, (low, end), lanes, unroll, carried, step, high=high)
+    carried = whole_vectors(emit, (low, end), lanes, unroll, carried, step)
     return masked_vectors(emit, (end, high), lanes, carried, step) if lanes > 1 else carried
 
 
@@ -51,10 +51,8 @@ def whole_vectors(
     unroll: int,
     carried: list[SSAValue],
     step: VectorStep,
-    high: Index | None = None,
 ) -> list[SSAValue]:
-    """Loops over so many whole vectors: `unroll` a step, then one by one; of a dimension that ends
-    at `high`, if that is further."""
+    """Loops over so many whole vectors: `unroll` a step, then one by one."""
     low, end = bounds
 
     def steps(vectors: int) -> LoopBody:
@@ -65,7 +63,7 @@ def whole_vectors(
 
     middle = low
     if unroll > 1:
-        middle = whole_steps(emit, low, end if high is None else high, lanes * unroll)
+        middle = whole_steps(emit, low, end, lanes * unroll)
         carried = emit.loop(low, middle, lanes * unroll, carried, steps(unroll))
     return emit.loop(middle, end, lanes, carried, steps(1))
 

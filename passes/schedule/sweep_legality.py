@@ -20,7 +20,8 @@ from lamina.passes.schedule.transpose import turned_reads
 PACKED_ALONE = ("terms", "tail", "double_buffer")
 """Clauses that only packed products have."""
 MOST_WRITTEN_OUT = 8 * MOST_COPIES
-"""Copies of a body in a tile whose loops are written out: code grows with them."""
+"""Copies of a body in a tile whose loops are written out: code grows with them. No measure: four
+times what is chosen (`MOST_UNROLLED`)."""
 
 
 def verify_sweep(sweep: Sweep) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -10,8 +9,9 @@ import pytest
 import lamina
 
 torch: Any = pytest.importorskip("torch")
+from dynamo_calls import check  # noqa: E402
+
 nn = torch.nn
-CompileCounter = pytest.importorskip("torch._dynamo.testing").CompileCounterWithBackend
 
 pytestmark = pytest.mark.one_in(2)
 
@@ -20,29 +20,6 @@ pytestmark = pytest.mark.one_in(2)
 def _fresh() -> None:
     torch._dynamo.reset()
     torch.manual_seed(0)
-
-
-def check(
-    function: Callable[..., Any],
-    calls: Sequence[tuple[Any, ...]],
-    *,
-    graphs: int,
-    dynamic: bool | None = True,
-    **options: Any,
-) -> None:
-    counter = CompileCounter("lamina")
-    backend = counter if not options else "lamina"
-    compiled = torch.compile(function, backend=backend, dynamic=dynamic, options=options or None)
-    with torch.no_grad():
-        for args in calls:
-            own = [a.clone() if isinstance(a, torch.Tensor) else a for a in args]
-            found, wanted = compiled(*args), function(*own)
-            torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
-            for given, written in zip(args, own, strict=True):
-                if isinstance(given, torch.Tensor):
-                    torch.testing.assert_close(given, written, rtol=1e-4, atol=1e-5)
-    if not options:
-        assert counter.frame_count == graphs
 
 
 def test_features_are_one_number_until_another_comes() -> None:

@@ -58,3 +58,20 @@ func.func private @called_twice(%x: memref<16x64xf32>, %a: memref<i64>, %b: memr
 // CHECK-NOT:     lamina.limits
 // CHECK-LABEL: func.func private @called_twice
 // CHECK-NOT:     lamina.limits
+
+// -----
+
+// What a text claims does not stand: a number that is no size of what the call brings ends no read.
+func.func @main(%x: memref<16x64xf32>, %a: memref<i64>, %out: memref<18x66xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @claimed(%x, %a, %out) : (memref<16x64xf32>, memref<i64>, memref<18x66xf32>) -> ()
+  func.return
+}
+func.func private @claimed(%x: memref<16x64xf32> {lamina.limits = [1, -1]}, %a: memref<i64>, %out: memref<18x66xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [18, 66] reads(%x[i - 1, j - 1] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<18x66xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+// CHECK-LABEL: func.func private @claimed
+// CHECK-NOT:     lamina.limits
