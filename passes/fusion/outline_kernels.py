@@ -60,6 +60,16 @@ def kernel_functions(module: ModuleOp) -> list[func.FuncOp]:
     return [function for function in functions if KERNEL in function.attributes]
 
 
+def kernel_calls(module: ModuleOp) -> dict[func.FuncOp, list[func.CallOp]]:
+    """The kernels of a module, in order, with all calls of each, wherever they stand."""
+    found: dict[func.FuncOp, list[func.CallOp]] = {k: [] for k in kernel_functions(module)}
+    by_name = {kernel.sym_name.data: calls for kernel, calls in found.items()}
+    for op in module.walk():
+        if isinstance(op, func.CallOp):
+            by_name.get(op.callee.string_value(), []).append(op)
+    return found
+
+
 def verify_kernel_function(function: func.FuncOp) -> None:
     """Raises InputError, naming the nest, for nests that cannot share a kernel as noted.
 

@@ -39,7 +39,7 @@ from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.outline_kernels import kernel_calls
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import limits_of, open_axes, reshaped_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
@@ -84,11 +84,7 @@ class CompactArgumentsPass(ModulePass):
         wanted = {value: e for entry in entries for value, e in _candidates(entry)}
         if not wanted:
             return
-        calls: dict[str, list[func.CallOp]] = {}
-        for call in op.walk():
-            if isinstance(call, func.CallOp):
-                calls.setdefault(call.callee.string_value(), []).append(call)
-        kernels = {kernel: calls.get(kernel.sym_name.data, []) for kernel in kernel_functions(op)}
+        kernels = kernel_calls(op)
         _keep_possible(wanted, kernels)
         for entry in entries:
             _note(entry, {v.index: e for v, e in wanted.items() if v.owner is entry.body.block})

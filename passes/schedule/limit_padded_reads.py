@@ -28,7 +28,7 @@ from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import RowTasksAttr
 from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COUNTS, LIMITS
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.kernel_parts import parts_of
 
@@ -45,14 +45,12 @@ class LimitPaddedReadsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
         counted = {v: c for f in functions if ENTRY in f.attributes for v, c in _counted(f)}
-        calls: dict[str, list[func.CallOp]] = {}
-        for call in op.walk() if counted else ():
-            if isinstance(call, func.CallOp):
-                calls.setdefault(call.callee.string_value(), []).append(call)
-        for kernel in kernel_functions(op):
-            own = calls.get(kernel.sym_name.data, [])
-            padded = _padded(kernel) if own else ()
-            _note(kernel, {n: e for n in padded if (e := _agreed(own, n, counted))})
+        if not counted:  # of known sizes: there is nothing to walk for
+            for kernel in kernel_functions(op):
+                _note(kernel, {})
+            return
+        for kernel, calls in kernel_calls(op).items():
+            _note(kernel, {n: e for n in _padded(kernel) if (e := _agreed(calls, n, counted))})
 
 
 def _counted(entry: func.FuncOp) -> Iterator[tuple[BlockArgument, Counts]]:

@@ -36,7 +36,7 @@ from lamina.dialects.loop.kernel_nests import (
 from lamina.dialects.loop.live_rows import Digit, LiveRows, LiveRowsAttr
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.team_cost import LIVE, live_of_kernel
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.parallelize import row_groups
@@ -59,12 +59,8 @@ class LimitPanelsPass(ModulePass):
         read = {name: visited_by(kernel) for name, kernel in kernels.items()}
         if not any(read.values()):
             return
-        calls: dict[str, list[func.CallOp]] = {}
-        for inner in op.walk():
-            if isinstance(inner, func.CallOp):
-                calls.setdefault(inner.callee.string_value(), []).append(inner)
-        for name, kernel in kernels.items():
-            _limit(kernel, calls.get(name, []), _Readers(kernels, read))
+        for kernel, calls in kernel_calls(op).items():
+            _limit(kernel, calls, _Readers(kernels, read))
 
 
 @dataclass(frozen=True)
