@@ -8,6 +8,9 @@ from xdsl.ir import Operation
 DIALECTS = ("linalg", "tensor")
 """All of whose ops stand at the layer."""
 
+DIM = "tensor.dim"
+"""The extent of a dimension, of index type, which programs of open sizes have at any layer."""
+
 SCALAR_DIALECTS = ("arith", "math")
 """Whose ops on tensors do; on numbers they are for `linalg` programs to lower."""
 
@@ -16,7 +19,7 @@ def marks_linalg(op: Operation) -> bool:
     """Whether an op is one that no other layer has: constants stand at all of them."""
     dialect = op.name.partition(".")[0]
     if dialect in DIALECTS:
-        return True
+        return op.name != DIM
     if dialect not in SCALAR_DIALECTS or op.name == "arith.constant":
         return False
     return any(isinstance(result.type, TensorType) for result in op.results)

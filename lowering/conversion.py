@@ -13,13 +13,14 @@ be mixed with others.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
@@ -29,10 +30,14 @@ from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
+from lamina.dialects.sizes import UndecidedSizeError
+from lamina.dialects.sizes.size_values import size_values
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.extended_lowerings import FaultyLoweringError, by_extension
+from lamina.lowering.sized_types import sized_types
 from lamina.lowering.tensor_types import element_of, is_complex
+from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import allow_ops
 from lamina.passes.fusion.fusion_override import FUSE
 from lamina.passes.refusal import unsupported
@@ -209,6 +214,8 @@ class Conversion:
             values = lower(op, self.builder(op))
         except (UnsupportedError, FaultyLoweringError):
             raise
+        except UndecidedSizeError as error:
+            raise unsupported(op, f"its lowering needs to know {error}", NUMBERS) from error
         except LaminaError as error:  # an op of the replacement has no result of these types
             nearest = None if _is_plain(op) else "operands of f32"
             reason = f"does not take operands of these types: {error}"
@@ -252,6 +259,14 @@ class Conversion:
         """
         prefix = self.source + "."
         kept = {name if name.startswith(prefix) else prefix + name for name in keep}
+        if isinstance(root, FuncOp) and root.body.blocks and has_open_sizes(root):
+            with sized_types(root):
+                self._convert_regions(root, kept)
+        else:
+            self._convert_regions(root, kept)
+
+    def _convert_regions(self, root: Operation, kept: Collection[str]) -> None:
+        prefix = self.source + "."
         for region in root.regions:
             for block in region.blocks:
                 op = block.first_op
@@ -259,7 +274,8 @@ class Conversion:
                     following = op.next_op
                     if op.regions:
                         self.convert(op, kept)
-                    if op.name not in kept and self._takes(op.name, prefix):
+                    taken = op.name not in kept and self._takes(op.name, prefix)
+                    if taken and not (op.results and _is_told(op)):
                         self.apply(op)
                     op = following
 
@@ -288,6 +304,18 @@ class Conversion:
             f"no lowering from {self.source} yet",
             ", ".join(f"{self.source}.{found}" for found in near) or None,
         )
+
+
+def _is_told(op: Operation) -> bool:
+    """Whether an op asks for a number that is a size, whose value then takes its place."""
+    held, result = size_values.get(), op.results[0]
+    size = None if held is None else held.extent(result)
+    if held is None or size is None:
+        return False
+    result.replace_all_uses_with(held.number(size, result.type))
+    op.detach()
+    op.erase()
+    return True
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ memrefs; the scheduled level below adds the few memory ops that xDSL's `vector` 
 
 from xdsl.ir import Dialect
 
-from lamina.dialects.loop.body_ops import IndexOp, ReadOp, YieldOp
+from lamina.dialects.loop.body_ops import IndexOp, ReadOp, SizeOp, YieldOp
 from lamina.dialects.loop.bounds import BoundsAttr, StreamAttr
 from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
@@ -37,6 +37,7 @@ Loop = Dialect(
         GenericOp,
         YieldOp,
         IndexOp,
+        SizeOp,
         ReadOp,
         SpecialOp,
         KernelOp,
@@ -99,6 +100,7 @@ __all__ = [
     "ScatterOp",
     "SegmentReduceOp",
     "SingleOp",
+    "SizeOp",
     "SortOp",
     "SpecialOp",
     "TeamOp",

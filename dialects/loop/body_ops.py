@@ -96,6 +96,30 @@ class IndexOp(IRDLOperation):
 
 
 @irdl_op_definition
+class SizeOp(IRDLOperation):
+    """A size of the enclosing nest: `%n = loop.size 0 : index`, in its order (see `GenericOp`)."""
+
+    name = "loop.size"
+    place = prop_def(IntegerAttr)
+    result = result_def(IndexType)
+    traits = traits_def(Pure())
+    irdl_options = (ParsePropInAttrDict(),)
+
+    def __init__(self, place: int) -> None:
+        super().__init__(properties={"place": IntegerAttr(place, i64)}, result_types=[IndexType()])
+
+    def print(self, printer: Printer) -> None:
+        printer.print_string(f" {self.place.value.data} : index")
+
+    @classmethod
+    def parse(cls, parser: Parser) -> "SizeOp":
+        place = parser.parse_integer(allow_negative=False)
+        parser.parse_punctuation(":")
+        parser.parse_type()
+        return cls(place)
+
+
+@irdl_op_definition
 class ReadOp(IRDLOperation):
     """An indirect read of a source inside a nest's body; indices are checked at run time.
 

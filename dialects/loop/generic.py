@@ -71,7 +71,7 @@ Read = tuple[SSAValue, AffineMap, Attribute | None]
 
 @irdl_op_definition
 class GenericOp(IRDLOperation):
-    """A loop nest over a static domain that evaluates a scalar body at each point.
+    """A loop nest over a domain that evaluates a scalar body at each point.
 
     Each read has an index map, and may have a pad: the value read where the map leaves the tensor.
     Each result has an index map and a combiner: `store`, or a reduction over the dimensions that
@@ -79,6 +79,10 @@ class GenericOp(IRDLOperation):
     the body indexes itself (`loop.read`) are sources. With memrefs there are no results: each write
     names the memref `into` which it goes, and a nest in loops runs a `slice` of its domain (see
     `slices`).
+
+    Extents may be values, and so may numbers in index maps, which have names beside those of the
+    dimensions: `(d0, d1)[s0 = %n] in [s0, 64] reads(%x[s0 - d0 - 1, d1] : tensor<?x64xf32>)`. The
+    body has them as `loop.size` (see `open_nests`).
 
     ```mlir
     %r = loop.generic (d0, d1, d2) in [128, 64, 32]
@@ -97,6 +101,7 @@ class GenericOp(IRDLOperation):
     sources = var_operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(base(MemRefType))
     indices = var_operand_def(IndexType)
+    sizes = var_operand_def(IndexType)
     domain = prop_def(DenseArrayBase)
     input_maps = prop_def(ArrayAttr[AffineMapAttr])
     pads = prop_def(ArrayAttr)
@@ -125,12 +130,16 @@ class GenericOp(IRDLOperation):
         outs: Sequence[SSAValue] = (),
         pads: Sequence[Attribute | None] | None = None,
         monoids: Sequence[Monoid] = (),
+        sizes: Sequence[SSAValue] = (),
     ) -> None:
-        """A nest with a copy of the regions of `monoids`."""
+        """A nest with a copy of the regions of `monoids`.
+
+        An extent that is value `n` of `sizes` is -1 - n, and symbol `n` of index maps.
+        """
         # xDSL's own constructor sorts out what stands in order here, at ten times the cost.
         Operation.__init__(
             self,
-            operands=[*inputs, *sources, *outs],
+            operands=[*inputs, *sources, *outs, *sizes],
             result_types=result_types,
             properties={
                 "domain": array64(*domain),
@@ -138,7 +147,7 @@ class GenericOp(IRDLOperation):
                 "pads": pads_of(pads or [None] * len(inputs)),
                 "output_maps": index_maps(*output_maps),
                 "combiners": words(*combiners),
-                SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs), 0),
+                SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs), 0, len(sizes)),
             },
             regions=[body, *(monoid.region.clone() for monoid in monoids)],
         )
@@ -178,11 +187,11 @@ class GenericOp(IRDLOperation):
         """The combining regions, in the order of the results that they combine."""
         if "identities" not in self.properties:
             return ()
-        pairs = zip(self._identities, self.regions[1:], strict=True)
+        pairs = zip(self.given_identities, self.regions[1:], strict=True)
         return tuple(Monoid(tuple(given), region) for given, region in pairs)
 
     @property
-    def _identities(self) -> Sequence[Sequence[Attribute]]:
+    def given_identities(self) -> Sequence[Sequence[Attribute]]:
         held = self.properties.get("identities")
         return [entry.data for entry in held] if isinstance(held, ArrayAttr) else []  # pyright: ignore
 
@@ -243,7 +252,7 @@ class GenericOp(IRDLOperation):
         `steps` are of those of them that have no number for it.
         """
         rest, indices = [*self.inputs, *self.sources, *self.outs], [*symbols, *steps]
-        sizes = segment_sizes(len(self.inputs), len(self.sources), len(self.outs), len(indices))
+        sizes = segment_sizes(len(self.inputs), len(self.sources), len(self.outs), len(indices), 0)
         self.operands = [*rest, *indices]
         self.properties[SEGMENTS] = sizes
         self.properties.pop("slices", None)
@@ -262,10 +271,13 @@ class GenericOp(IRDLOperation):
     def verify_nest(self) -> None:
         """Check what the declarations do not say. Raises VerifyException."""
         extents = self.extents
-        if any(e < 0 for e in extents):
-            raise VerifyException(f"loop.generic: negative extent in domain {list(extents)}")
         if self.outs and self.res:
             raise VerifyException("loop.generic writes into memrefs or gives tensors, not both")
+        if self.sizes or any(e < 0 for e in extents):
+            from lamina.dialects.loop.open_nests import verify_open_nest
+
+            verify_open_nest(self)  # pyright: ignore[reportArgumentType] - Self
+            return
         verify_reads(self.inputs, self.read_maps, self.pad_values, extents)
         written, names = self.written_types, self.combiner_names
         verify_writes(written, self.write_maps, names, extents, covered=bool(self.res))
@@ -277,7 +289,7 @@ class GenericOp(IRDLOperation):
         if COMBINE in names or len(self.regions) > 1:
             elements = [element_type(kind) for kind in written]
             reduced = left_out(self.write_maps, extents)
-            verify_monoids(names, self._identities, self.regions[1:], elements, reduced)
+            verify_monoids(names, self.given_identities, self.regions[1:], elements, reduced)
         if self.attributes:
             from lamina.dialects.loop.nest_attributes import verify_notes
 
@@ -287,7 +299,7 @@ class GenericOp(IRDLOperation):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        print_domain(printer, self.extents)
+        print_domain(printer, self.extents, self.sizes)
         print_slices(printer, self.slices, self.indices)
         print_operands(printer, self)  # pyright: ignore[reportArgumentType] - Self
         if self.attributes:
@@ -298,7 +310,7 @@ class GenericOp(IRDLOperation):
 
     @classmethod
     def parse(cls, parser: Parser) -> "GenericOp":
-        names, extents = parse_domain(parser)
+        names, extents, sizes = parse_domain(parser)
         slices, indices = parse_slices(parser, names)
         inputs: list[SSAValue] = []
         maps: list[AffineMap] = []
@@ -306,7 +318,7 @@ class GenericOp(IRDLOperation):
 
         def parse_read() -> None:
             operand = parser.parse_unresolved_operand()
-            maps.append(parse_map(parser, names))
+            maps.append(parse_map(parser, names, len(sizes)))
             pads.append(parser.parse_attribute() if parser.parse_optional_keyword("pad") else None)
             parser.parse_punctuation(":")
             inputs.append(parser.resolve_operand(operand, parser.parse_type()))
@@ -328,7 +340,7 @@ class GenericOp(IRDLOperation):
         types: list[Attribute] = []
 
         def parse_write() -> None:
-            output_maps.append(parse_map(parser, names))
+            output_maps.append(parse_map(parser, names, len(sizes)))
             combiners.append(parser.parse_identifier())
             into = None
             if parser.parse_optional_keyword("into"):
@@ -356,6 +368,7 @@ class GenericOp(IRDLOperation):
             outs=outs,
             pads=pads,
             monoids=parse_monoids(parser),
+            sizes=sizes,
         )
         if slices:
             op.slice_at(slices, indices)
@@ -371,7 +384,7 @@ def _verify(self: GenericOp) -> None:
     self.verify_nest()
 
 
-for _index, _name in enumerate(("inputs", "sources", "outs", "indices")):
+for _index, _name in enumerate(("inputs", "sources", "outs", "indices", "sizes")):
     setattr(GenericOp, _name, segment(_index))
 setattr(GenericOp, "body", property(lambda op: op.regions[0]))  # noqa: B010 - as the others
 setattr(GenericOp, "res", property(lambda op: op.results))  # noqa: B010

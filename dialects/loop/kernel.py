@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from math import prod
 
-from xdsl.dialects.builtin import ComplexType, MemRefType, TensorType
+from xdsl.dialects.builtin import ComplexType, IndexType, MemRefType, TensorType
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -128,7 +128,7 @@ def _part(element: Attribute) -> Attribute:
     return element.element_type if isinstance(element, ComplexType) else element
 
 
-def _floats(kind: TensorType | MemRefType) -> int:
+def floats_of(kind: TensorType | MemRefType) -> int:
     """Elements, complex ones counted twice."""
     return prod(kind.get_shape()) * (2 if isinstance(kind.element_type, ComplexType) else 1)
 
@@ -139,23 +139,36 @@ class ReshapeOp(IRDLOperation):
 
     Complex numbers may be seen as pairs of floats in a last dimension of 2, and the other way
     around: `loop.reshape %z : tensor<4xcomplex<f32>> -> tensor<4x2xf32>`.
+
+    Each `?` of the result has a value: `loop.reshape %x[%n] : tensor<?x4xf32> -> tensor<?xf32>`.
     """
 
     name = "loop.reshape"
     source = operand_def(base(TensorType) | base(MemRefType))
+    sizes = var_operand_def(IndexType)
     result = result_def(base(TensorType) | base(MemRefType))
     traits = traits_def(Pure())
-    assembly_format = "$source attr-dict `:` type($source) `->` type($result)"
+    assembly_format = "$source (`[` $sizes^ `]`)? attr-dict `:` type($source) `->` type($result)"
 
-    def __init__(self, source: SSAValue, result_type: Attribute) -> None:
-        Operation.__init__(self, operands=[source], result_types=[result_type])
+    def __init__(
+        self, source: SSAValue, result_type: Attribute, sizes: Sequence[SSAValue] = ()
+    ) -> None:
+        Operation.__init__(self, operands=[source, *sizes], result_types=[result_type])
 
     def verify_(self) -> None:
         source, result = self.source.type, self.result.type
         assert isinstance(source, Shaped) and isinstance(result, Shaped)
         if _part(source.element_type) != _part(result.element_type):
             raise VerifyException(f"loop.reshape may not change the dtype: {source} to {result}")
-        if _floats(source) != _floats(result):
+        open_dims = sum(extent < 0 for extent in result.get_shape())
+        if open_dims != len(self.sizes):
+            raise VerifyException(
+                f"loop.reshape has {len(self.sizes)} sizes for the {open_dims} dimensions that "
+                f"{result} leaves open"
+            )
+        if open_dims or any(extent < 0 for extent in source.get_shape()):
+            return  # of how many elements they are, `symbolic_shapes` tells
+        if floats_of(source) != floats_of(result):
             raise VerifyException(
                 f"loop.reshape may not change the element count: {source} to {result}"
             )

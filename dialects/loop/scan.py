@@ -23,7 +23,7 @@ from lamina.dialects.loop.nest import (
     print_carried,
     print_reads,
 )
-from lamina.dialects.loop.syntax import parse_domain, print_domain
+from lamina.dialects.loop.syntax import parse_known_domain, print_domain
 
 
 @irdl_op_definition
@@ -132,7 +132,7 @@ class ScanOp(OrderedNest):
 
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
-        names, extents = parse_domain(parser)
+        names, extents = parse_known_domain(parser, cls.name)
         parser.parse_keyword("along")
         along = parser.parse_integer(allow_negative=False)
         inputs, maps, sources = parse_reads(parser, names)

@@ -24,7 +24,7 @@ from lamina.dialects.loop.nest import (
     print_reads,
     print_typed,
 )
-from lamina.dialects.loop.syntax import parse_domain, print_domain
+from lamina.dialects.loop.syntax import parse_known_domain, print_domain
 
 
 @irdl_op_definition
@@ -162,7 +162,7 @@ class ScatterOp(OrderedNest):
 
     @classmethod
     def parse(cls, parser: Parser) -> ScatterOp:
-        names, extents = parse_domain(parser)
+        names, extents = parse_known_domain(parser, cls.name)
         inputs, maps, sources = parse_reads(parser, names)
         parser.parse_keyword("into")
         parser.parse_punctuation("(")

@@ -33,7 +33,7 @@ from lamina.dialects.loop.nest import (
     print_reads,
     print_typed,
 )
-from lamina.dialects.loop.syntax import parse_domain, print_domain
+from lamina.dialects.loop.syntax import parse_known_domain, print_domain
 
 
 @irdl_op_definition
@@ -163,7 +163,7 @@ class SegmentReduceOp(OrderedNest):
 
     @classmethod
     def parse(cls, parser: Parser) -> SegmentReduceOp:
-        names, extents = parse_domain(parser)
+        names, extents = parse_known_domain(parser, cls.name)
         parser.parse_keyword("offsets")
         parser.parse_punctuation("(")
         offsets = parse_typed(parser)

@@ -30,10 +30,10 @@ def is_well_formed(op: Operation) -> bool:
     if not isinstance(domain, DenseArrayBase) or not isinstance(sizes, DenseArrayBase):
         return False
     counts = [int(size) for size in sizes.get_values()]
-    if [len(counts), sum(counts)] != [4, len(op.operands)] or min(counts) < 0:
+    if [len(counts), sum(counts)] != [5, len(op.operands)] or min(counts) < 0:
         return False
     types = [type(value.type) for value in op.operands]
-    read, written = counts[0] + counts[1], len(types) - counts[3]
+    read, written = counts[0] + counts[1], len(types) - counts[3] - counts[4]
     return (
         type(pads) is ArrayAttr
         and _holds(properties["input_maps"], AffineMapAttr)

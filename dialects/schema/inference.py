@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.extension_entries import OWN_DIALECTS
 from lamina.dialects.schema.extended_rules import extended_rule, types_by_extension
 from lamina.dialects.schema.values import DYNAMIC, RuntimeInt, UntoldError
+from lamina.dialects.sizes.size_values import size_values
 
 if TYPE_CHECKING:
     from lamina.dialects.schema.op import ResultRule, SchemaOp
@@ -31,6 +32,8 @@ def infer_result_types(op: SchemaOp) -> list[Attribute] | None:
     rule = _rule_of(cls)
     if rule is None:
         return None
+    if size_values.get() is not None:  # a rule sees what numbers are in sizes, too
+        return _by_rule(rule, op, as_type)
     kinds = tuple([operand.type for operand in op._operands])
     key = cls, kinds, tuple(op.properties.items())
     known = _inferred.get(key)

@@ -38,6 +38,7 @@ from lamina.dialects.schema.values import (
     same,
     segments,
 )
+from lamina.dialects.sizes.size_values import with_sizes, with_values
 
 ResultRule = Callable[[dict[str, Any]], "list[Attribute] | None"]
 
@@ -256,12 +257,13 @@ def _store_one(
     elif slot.role is _TENSORS:
         _store_tensors(slot, value, operands, properties)
     elif slot.role is _MIXED:
+        value = with_values(value)
         if _is_value(value):
             operands.append(_single(slot, value))
         elif not same(value, slot.default):
             _store_constant(slot, value, properties)
     else:
-        _store_mixed_list(slot, value, operands, properties)
+        _store_mixed_list(slot, with_values(value), operands, properties)
 
 
 def _store_constant(slot: Slot, value: Any, properties: dict[str, Attribute]) -> None:
@@ -327,11 +329,11 @@ def _value(op: Operation, slot: Slot, values: Sequence[SSAValue]) -> Any:
         given = iter(values)
         return [next(given) if p else None for p in present]
     if slot.role is _MIXED:
-        return values[0] if values else _constant(op, slot)
+        return with_sizes(values[0]) if values else _constant(op, slot)
     entries = _constant(op, slot)
     if values and entries is not None:
         given = iter(values)
-        return [next(given) if entry == DYNAMIC else entry for entry in entries]
+        return with_sizes([next(given) if entry == DYNAMIC else entry for entry in entries])
     return entries
 
 

@@ -109,6 +109,11 @@ class Size:
         return [len(monomial) for monomial, _ in self.terms if monomial] == [1]
 
     @property
+    def is_name(self) -> bool:
+        """Whether it is one name, and nothing else."""
+        return len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1
+
+    @property
     def range(self) -> tuple[float, float]:
         """Bounds of its value: integers, or infinite ones."""
         low = high = 0.0

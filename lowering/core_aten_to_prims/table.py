@@ -12,6 +12,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects import prims
 from lamina.dialects.errors import InputError
+from lamina.dialects.sizes import Size
 from lamina.lowering.conversion import Builder, Conversion, drops_imaginary
 from lamina.lowering.tensor_types import (
     element_of,
@@ -167,6 +168,8 @@ def as_element(value: Number, element: Attribute) -> Number:
 
     Raises InputError for an infinity or NaN as an integer.
     """
+    if isinstance(value, Size):  # a size, which the op that takes it converts
+        return value
     if is_bool(element):
         return bool(value)
     if is_complex(element):

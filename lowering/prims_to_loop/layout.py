@@ -9,7 +9,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineExpr
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
+from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, constant, d, lowers
 from lamina.lowering.scalar import compare, number, select
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
@@ -51,7 +51,7 @@ def _reverse(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     shape = shape_of(op.results[0])
     dims = {normalized(dim, len(shape)) for dim in op.arg("dims")}
     exprs: list[AffineExpr] = [
-        d(axis) * -1 + (extent - 1) if axis in dims else d(axis)
+        d(axis) * -1 + constant(extent - 1) if axis in dims else d(axis)
         for axis, extent in enumerate(shape)
     ]
     return b.copy(op.operands[0], exprs, shape)
@@ -82,7 +82,7 @@ def _cat(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     reads: list[tuple[SSAValue, Map]] = []
     for piece, start in zip(pieces, starts, strict=True):
         exprs: list[AffineExpr] = [d(axis) for axis in range(len(shape))]
-        exprs[dim] = exprs[dim] - start if start else exprs[dim]
+        exprs[dim] = exprs[dim] - constant(start) if start else exprs[dim]
         reads.append((piece, exprs))
     zero = number(0, element)
 

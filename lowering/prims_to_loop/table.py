@@ -19,11 +19,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, SizeOp, YieldOp
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid
+from lamina.dialects.loop.open_nests import with_symbols
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.schema.result_rules.shapes import tensor as shaped
+from lamina.dialects.sizes import Extent, Size
+from lamina.dialects.sizes.size_values import size_values
 from lamina.lowering.conversion import Builder, Conversion
 from lamina.lowering.scalar import NotDefinedError, convert, is_unsigned, number
 from lamina.lowering.tensor_types import element_of, shape_of
@@ -55,6 +58,8 @@ class Body:
 
     def __init__(self, block: Block) -> None:
         self.block = block
+        self.sizes: list[Extent] = []
+        """Those that are no numbers, in the order in which the nest takes their values."""
 
     def add(self, op: Operation) -> SSAValue:
         """Append `op` to the body; returns its first result."""
@@ -63,11 +68,27 @@ class Body:
 
     def constant(self, value: float, kind: Attribute) -> SSAValue:
         """`value` as a scalar of type `kind`; integers keep their exact value."""
+        if isinstance(value, Size):
+            return self._size(value, kind)
         if isinstance(kind, IntegerType) and kind.signedness.data == Signedness.UNSIGNED:
             # arith has constants of signless integers only.
             signless = self.constant(value, IntegerType(kind.width.data))
             return self.add(arith.BitcastOp(signless, kind))
         return self.add(constant_op(number(value, kind)))
+
+    def _size(self, size: Size, kind: Attribute) -> SSAValue:
+        """A size of the nest, of a type of numbers."""
+        made = self.add(SizeOp(self.place(size)))
+        if isinstance(kind, IndexType):
+            return made
+        made = self.add(arith.IndexCastOp(made, i64))
+        return made if kind == i64 else convert(self, made, kind)
+
+    def place(self, size: Extent) -> int:
+        """The number of a size among those that the nest takes."""
+        if size not in self.sizes:
+            self.sizes.append(size)
+        return self.sizes.index(size)
 
     def index(self, dim: int) -> SSAValue:
         """The position along dimension `dim` of the domain, of index type."""
@@ -105,6 +126,8 @@ class LoopBuilder(Builder):
     def _check(self, kind: Attribute) -> None:
         """Refuse what no nest computes with: sizes as values, complex numbers, dynamic shapes."""
         if not isinstance(kind, TensorType):
+            if size_values.get() is not None and isinstance(kind, IndexType | IntegerType):
+                return
             raise self.refuse(f"a value of type {kind} (sizes must be known when compiling)")
         if isinstance(kind.element_type, ComplexType) and self.anchor.name not in COMPLEX:
             raise self.refuse("loop nests hold no complex numbers", "split-complex before it")
@@ -133,22 +156,29 @@ class LoopBuilder(Builder):
         rank = len(domain)
         arguments = [element_of(v) for v, _ in reads] + [s.type for s in sources]
         block = Block(arg_types=arguments)
+        inner = Body(block)
+        extents = [e if isinstance(e, int) else -1 - inner.place(e) for e in domain]
+        read_maps = [index_map(m, rank) for _, m in reads]
+        write_maps = [index_map(m, rank) for m, *_ in writes]
         try:
-            values = body(Body(block), list(block.args))
+            values = body(inner, list(block.args))
         except NotDefinedError as error:
             raise self.refuse(str(error)) from None
         block.add_op(YieldOp(values))
+        if (held := size_values.get()) is not None:
+            read_maps, write_maps = _with_symbols(read_maps, write_maps, inner)
         op = GenericOp(
-            domain,
+            extents,
             [v for v, _ in reads],
-            [index_map(m, rank) for _, m in reads],
-            [index_map(m, rank) for m, *_ in writes],
+            read_maps,
+            write_maps,
             [combiner for _, combiner, *_ in writes],
             [shaped(shape, element) for *_, shape, element in writes],
             Region(block),
             sources=sources,
             pads=pads,
             monoids=monoids,
+            sizes=[] if held is None else [held.value(size) for size in inner.sizes],
         )
         set_names(op, [self.anchor.name])
         self.insert(op)
@@ -229,16 +259,36 @@ class LoopBuilder(Builder):
         """The elements of `source`, in order, under another `shape`."""
         if shape_of(source) == list(shape):
             return source
-        op = ReshapeOp(source, TensorType(element_of(source), shape))
+        held = size_values.get()
+        sizes = [] if held is None else [held.value(e) for e in shape if isinstance(e, Size)]
+        op = ReshapeOp(source, shaped(shape, element_of(source)), sizes)
         self.insert(op)
         return op.result
+
+
+def _with_symbols(
+    reads: list[AffineMap], writes: list[AffineMap], inner: Body
+) -> tuple[list[AffineMap], list[AffineMap]]:
+    """Index maps with symbols of the nest for sizes that are no numbers."""
+    for held in (*reads, *writes):  # all of them have as many symbols as the nest has sizes
+        with_symbols(held, inner.place, 0)
+    count = len(inner.sizes)
+    return (
+        [with_symbols(held, inner.place, count) for held in reads],
+        [with_symbols(held, inner.place, count) for held in writes],
+    )
+
+
+def constant(number: int) -> AffineExpr:
+    """An expression that is this number, or size."""
+    return AffineExpr.constant(number)
 
 
 def index_map(exprs: Map, rank: int) -> AffineMap:
     """An affine map over `rank` dimensions from its expressions."""
     if exprs is None:
         return _identity(rank)
-    as_exprs = [AffineExpr.constant(e) if isinstance(e, int) else e for e in exprs]
+    as_exprs = [e if isinstance(e, AffineExpr) else AffineExpr.constant(e) for e in exprs]
     return AffineMap(rank, 0, tuple(as_exprs))
 
 

@@ -21,6 +21,7 @@ from xdsl.traits import SymbolTable
 from lamina.dialects.extension_tables import extended, goes_down
 from lamina.dialects.loop.slices import MOST_ELEMENTS
 from lamina.dialects.op_list import list_ops
+from lamina.dialects.source_layers import DIM
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.stages import (
@@ -115,7 +116,7 @@ def stands_at(op: Operation, layer: str) -> bool:
 def _stands_anywhere(op: Operation, dialect: str, layer: str) -> bool:
     return (
         dialect in SURROUNDINGS
-        or op.name == FOREIGN
+        or op.name in (FOREIGN, DIM)
         or _is_in_nest(op)
         or goes_down(op.name, layer)
     )

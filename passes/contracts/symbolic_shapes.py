@@ -20,6 +20,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp
 from lamina.dialects.errors import InputError
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.kernel import floats_of
+from lamina.dialects.loop.open_nests import shapes_at
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import show
@@ -115,6 +118,50 @@ def _infer_block(block: Block, known: SymbolicShapes) -> None:
             _infer(op, known)
         elif isinstance(op, RegionOp) and known.is_symbolic(op):
             _infer_regions(op, known)
+        elif isinstance(op, GenericOp) and known.is_symbolic(op):
+            _infer_nest(op, known)
+        elif isinstance(op, ReshapeOp) and known.is_symbolic(op):
+            _infer_reshape(op, known)
+
+
+def _infer_nest(op: GenericOp, known: SymbolicShapes) -> None:
+    """Shapes of what a nest writes, whose accesses stay inside whatever the sizes are."""
+    sizes = [_size_of(op, value, known) for value in op.sizes]
+    types = [_known_type(op, value, known) for value in op.inputs]
+    try:
+        shapes = shapes_at(op, sizes, types)
+    except VerifyException as error:
+        raise invalid(op, str(error)) from None
+    except UndecidedSizeError as error:
+        raise invalid(op, f"its accesses stay inside only if it is known {error}") from None
+    for result, shape in zip(op.res, shapes, strict=True):
+        known.shapes[result] = _declared(op, result.type, shape)  # pyright: ignore[reportArgumentType]
+
+
+def _infer_reshape(op: ReshapeOp, known: SymbolicShapes) -> None:
+    sizes = iter([_size_of(op, value, known) for value in op.sizes])
+    kind = op.result.type
+    assert isinstance(kind, TensorType)
+    shape = [extent if extent >= 0 else next(sizes) for extent in kind.get_shape()]
+    made, source = _type_of(kind, tuple(shape)), _known_type(op, op.source, known)
+    if floats_of(made) != floats_of(source):
+        raise invalid(op, f"may not change the element count: {source} to {made}")
+    known.shapes[op.result] = tuple(shape)
+
+
+def _size_of(op: Operation, value: SSAValue, known: SymbolicShapes) -> Extent:
+    found = known.numbers.get(value)
+    if found is None:
+        raise invalid(op, "a size of it does not follow from those of the function's arguments")
+    return found
+
+
+def _known_type(op: Operation, value: SSAValue, known: SymbolicShapes) -> TensorType:
+    shape = known.shape(value)
+    if any(isinstance(extent, int) and extent < 0 for extent in shape):
+        raise invalid(op, f"it reads {value.type}, whose sizes do not follow from arguments'")
+    assert isinstance(value.type, TensorType)
+    return _type_of(value.type, shape)
 
 
 def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:
@@ -316,6 +363,14 @@ def _size(op: Operation, known: SymbolicShapes) -> Extent | None:
     return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
 
 
+def _dim(op: Operation, known: SymbolicShapes) -> Extent | None:
+    """What `tensor.dim` gives, as `_size`."""
+    dim, shape = known.numbers.get(op.operands[1]), known.shape(op.operands[0])
+    if not isinstance(dim, int) or not 0 <= dim < len(shape):
+        return None
+    return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
+
+
 def _count(op: Operation, known: SymbolicShapes) -> Extent | None:
     total: Extent = 1
     for extent in known.shape(op.operands[0]):
@@ -344,6 +399,7 @@ def _arithmetic(function: Callable[..., Extent]) -> Callable[[Operation, Symboli
 
 
 _NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
+    "tensor.dim": _dim,
     "aten.sym_size.int": _size,
     "core_aten.sym_size.int": _size,
     "aten.size.int": _size,
@@ -360,6 +416,10 @@ _NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
     "arith.index_cast": _arithmetic(lambda a: a),
 }
 """Ops whose results are sizes: what each one is."""
+
+
+SIZE_OPS = frozenset(_NUMBERS)
+"""Names of the ops that compute with sizes."""
 
 
 def number_of(op: Operation, known: SymbolicShapes) -> Extent | None:

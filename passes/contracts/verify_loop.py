@@ -2,6 +2,7 @@
 
 Functions hold loop nests, free reshapes, kernels and calls, on tensors of static shape. With the
 option `buffers` the same holds for memrefs, after `bufferize`, and buffers may be allocated.
+Functions whose arguments leave sizes open hold nests and reshapes, and compute with sizes.
 """
 
 from __future__ import annotations
@@ -36,18 +37,21 @@ from lamina.dialects.loop import (
     ReadOp,
     ReshapeOp,
     ReturnOp,
+    SizeOp,
     SpecialOp,
     YieldOp,
 )
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.schema.grammar import ELEMENT_NAMES, ELEMENT_TYPES
+from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.symbolic_shapes import SIZE_OPS, infer_shapes
 from lamina.passes.contracts.verify_program import verify_between_ops
-from lamina.passes.refusal import invalid
+from lamina.passes.refusal import invalid, unsupported
 
 BODY_DIALECTS = frozenset({"arith", "math"})
-BODY_OPS = (IndexOp, ReadOp, SpecialOp, YieldOp)
+BODY_OPS = (IndexOp, ReadOp, SizeOp, SpecialOp, YieldOp)
 TENSOR_OPS = (
     GenericOp,
     *UNSTRUCTURED_OPS,
@@ -82,7 +86,7 @@ BUFFER_OPS = (memref.AllocOp, memref.AllocaOp, memref.DeallocOp)
 
 @dataclass(frozen=True)
 class VerifyLoopPass(ModulePass):
-    """Check that functions hold only loop ops on statically shaped tensors (or memrefs)."""
+    """Check that functions hold only loop ops on tensors (or memrefs, of static shape)."""
 
     name = "verify-loop"
     buffers: bool = False
@@ -97,6 +101,9 @@ class VerifyLoopPass(ModulePass):
                 raise invalid(function, "only functions may stand at module level")
             if not function.body.blocks:
                 raise invalid(function, f"@{function.sym_name.data} is declared without a body")
+            if not self.buffers and has_open_sizes(function):
+                _check_open(function)
+                continue
             self._check_types(function, *function.function_type.inputs)
             for block in function.body.blocks:
                 self._check_block(block)
@@ -128,18 +135,35 @@ class VerifyLoopPass(ModulePass):
                 raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 
+def _check_open(function: func.FuncOp) -> None:
+    """A function whose sizes are open: its nests stay inside of tensors whatever they are."""
+    infer_shapes(function)
+    for op in function.body.block.ops:
+        if isinstance(op, GenericOp):
+            verify_nest_body(op)
+        elif op.name not in SIZE_OPS and not isinstance(op, ReshapeOp | func.ReturnOp):
+            raise unsupported(op, "sizes of arguments are not followed through it", NUMBERS)
+        for value in op.results:
+            kind = value.type
+            element = kind.element_type if isinstance(kind, TensorType) else kind
+            if element not in SCALARS:
+                raise invalid(op, f"{kind} has elements that no code is made for")
+
+
 def verify_nest_body(op: GenericOp | OrderedNest) -> None:
     """Raises InputError for a nest of too many points, and for ops that no body holds."""
-    if prod(op.extents) > MOST_POINTS:
+    points = prod(extent for extent in op.extents if extent >= 0)
+    if points > MOST_POINTS:
         raise invalid(
-            op, f"a domain of {prod(op.extents)} points takes days to walk, the most are 2^50"
+            op, f"a domain of {points} points takes days to walk, the most are 2^50"
         )
     for inner in (inner for region in op.regions for inner in region.block.ops):
         for result in inner.results:
             if result.type not in SCALARS:
                 raise invalid(inner, f"no code is made for numbers of {result.type}")
         if inner.name.partition(".")[0] not in BODY_DIALECTS and not isinstance(inner, BODY_OPS):
-            raise invalid(inner, "bodies hold only arith, math, loop.index, .read and .special")
+            only = "arith, math, loop.index, .size, .read and .special"
+            raise invalid(inner, f"bodies hold only {only}")
         if inner.regions:
             raise invalid(inner, "ops of a body have no regions")
     if isinstance(op, OrderedNest):

@@ -26,6 +26,8 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.open_nests import bind_nest
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, size_text
@@ -73,7 +75,7 @@ def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
     """Makes of each function the one for these values of sizes, in place.
 
     Raises InputError for a name that no function has and a value out of its range, and
-    UnsupportedError for nests, through which sizes are not followed.
+    UnsupportedError for ops of the loop layer through which sizes are not followed.
     """
     functions = [op for op in module.body.block.ops if isinstance(op, FuncOp) and op.body.blocks]
     known: set[str] = set()
@@ -143,7 +145,7 @@ class _Binding:
                     end.operands[place] = made.results[0]
 
     def _refuse(self, op: Operation) -> None:
-        if isinstance(op, SchemaOp | RegionOp) or not self._is_open(op):
+        if isinstance(op, SchemaOp | RegionOp | GenericOp | ReshapeOp) or not self._is_open(op):
             return
         if op.regions or op.name.startswith("loop."):
             raise unsupported(op, "sizes of arguments are not followed through it")
@@ -193,6 +195,10 @@ class _Binding:
                 self._replace(op, made)
                 op = made
             _infer_again(op, self.known)
+        elif isinstance(op, GenericOp):
+            bind_nest(op, [self.constants.get(value) for value in op.sizes])
+        elif isinstance(op, ReshapeOp):
+            op.operands = [op.source, *(v for v in op.sizes if v not in self.constants)]
         elif op.name != "arith.constant":
             for place, operand in enumerate(op.operands):
                 if operand in self.constants and op.results[:1] != (operand,):

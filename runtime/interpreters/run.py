@@ -13,12 +13,14 @@ from xdsl.interpreter import Interpreter
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
+from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.narrow_types import CODES
 from lamina.dialects.sizes import SizeName
 from lamina.lowering.pipeline import SOURCE_LAYERS
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.dynamic_results import Cutter
 from lamina.runtime.entry import as_codes, as_numbers, result_slots
@@ -96,6 +98,10 @@ def run_module(
         for place in open_sizes.numbers:
             shapes[place] = (int(values[place]),)
         sizes = open_sizes.of(shapes)
+        if any(isinstance(op, GenericOp | ReshapeOp) and op.sizes for op in function.walk()):
+            module = module.clone()
+            bind_sizes(module, {name.text: value for name, value in sizes.items()})
+            function = _entry(module, entry)
     with _errors(), np.errstate(all="ignore"), stream(seed):
         results = list(interpreter_for(module).call_op(function, tuple(values)))[:count]
     if open_sizes is not None:
