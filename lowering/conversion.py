@@ -157,6 +157,8 @@ class Conversion:
     fallback: Callable[[Operation], Lowering | None] = field(default_factory=lambda: _no_lowering)
     limitations: Callable[[], dict[str, str]] = dict
     default_suffix: str = ""
+    of_numbers: frozenset[str] = frozenset()
+    """Families whose lowerings make ops that have numbers for sizes."""
     target: str = ""
     """The layer that is reached, by which extensions name the conversion."""
     _table: dict[str, Lowering] = field(default_factory=dict[str, Lowering])
@@ -209,13 +211,15 @@ class Conversion:
         if lower is None:
             raise self.missing(op)
         refuse_other_types(op)
+        if size_values.get() is not None and _family(lower) in self.of_numbers:
+            raise unsupported(op, "sizes of arguments are not followed through it", NUMBERS)
         before = op.prev_op
         try:
             values = lower(op, self.builder(op))
         except (UnsupportedError, FaultyLoweringError):
             raise
         except UndecidedSizeError as error:
-            raise unsupported(op, f"its lowering needs to know {error}", NUMBERS) from error
+            raise unsupported(op, f"its lowering depends on sizes: {error}", NUMBERS) from error
         except LaminaError as error:  # an op of the replacement has no result of these types
             nearest = None if _is_plain(op) else "operands of f32"
             reason = f"does not take operands of these types: {error}"
@@ -304,6 +308,11 @@ class Conversion:
             f"no lowering from {self.source} yet",
             ", ".join(f"{self.source}.{found}" for found in near) or None,
         )
+
+
+def _family(lower: Lowering) -> str:
+    """The module that a lowering stands in."""
+    return lower.__module__.rpartition(".")[2]
 
 
 def _is_told(op: Operation) -> bool:

@@ -34,6 +34,12 @@ def shape_of(value: SSAValue) -> list[int]:
     return shape
 
 
+def has_known_sizes(value: SSAValue) -> bool:
+    """Whether each extent is a number: while functions of open sizes are converted, some are not
+    (see `sized_types`)."""
+    return all(isinstance(extent, int) for extent in shape_of(value))
+
+
 def rank_of(value: SSAValue) -> int:
     """Number of dimensions, which may be dynamic."""
     return tensor_type(value).get_num_dims()

@@ -187,6 +187,8 @@ class Size:
         return _made(terms)
 
     def __rfloordiv__(self, other: int) -> Extent:
+        if 0 <= other < self.range[0]:
+            return 0
         raise UndecidedSizeError(f"{other} divided by {self}, rounded down, is not known")
 
     def __mod__(self, other: Extent) -> Extent:
@@ -201,6 +203,8 @@ class Size:
         return rest % other
 
     def __rmod__(self, other: int) -> Extent:
+        if 0 <= other < self.range[0]:
+            return other
         raise UndecidedSizeError(f"the remainder of {other} by {self} is not known")
 
     # Comparison

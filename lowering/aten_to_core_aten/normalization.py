@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -13,7 +15,6 @@ from lamina.lowering.tensor_types import (
     broadcast_shapes,
     element_of,
     is_complex,
-    numel,
     part_type,
     rank_of,
     shape_of,
@@ -48,8 +49,8 @@ def rms_norm(op: SchemaOp, b: CoreBuilder) -> Replacement:
 def group_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """The first result of native_group_norm."""
     x = op.arg("input")
-    batch, channels = shape_of(x)[:2]
-    spatial = numel(x) // max(batch * channels, 1)
+    batch, channels, *rest = shape_of(x)
+    spatial = prod(rest)
     weight, bias = op.arg("weight"), op.arg("bias")
     groups, eps = op.arg("num_groups"), op.arg("eps")
     return b("native_group_norm", x, weight, bias, batch, channels, spatial, groups, eps)
@@ -124,8 +125,8 @@ def instance_norm(op: SchemaOp, b: CoreBuilder) -> SSAValue:
         return b(name, x, weight, bias, mean, var, op.arg("momentum"), eps)
     if mean is not None:
         raise b.refuse("updates running statistics", "run functionalize first")
-    batch, channels = shape_of(x)[:2]
-    spatial = numel(x) // max(batch * channels, 1)
+    batch, channels, *rest = shape_of(x)
+    spatial = prod(rest)
     return b("native_group_norm", x, weight, bias, batch, channels, spatial, channels, eps)
 
 

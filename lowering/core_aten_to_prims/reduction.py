@@ -110,7 +110,11 @@ def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     wide = [b.convert(part, accumulation_type(element_of(part))) for part in parts]
     squares = [squared_distances(b, part, dims) for part in wide]
     total = b("add", *squares) if len(squares) == 2 else squares[0]
-    value = b.with_number("div", total, max(count - correction, 0))
+    if isinstance(count, int):
+        value = b.with_number("div", total, max(count - correction, 0))
+    else:
+        degrees = b.full(shape_of(total), count - correction, element_of(total))
+        value = b("div", total, b.with_number("maximum", degrees, 0))
     return shaped(op, b, b.convert(value, result))
 
 

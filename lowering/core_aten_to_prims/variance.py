@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import f64
 from xdsl.ir import SSAValue
 
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
-from lamina.lowering.tensor_types import element_of, is_complex, shape_of
+from lamina.lowering.tensor_types import element_of, has_known_sizes, is_complex, shape_of
 from lamina.passes.cost.kernel_model import CACHED_ELEMENTS, LEAST_PIECE_ROWS, MOST_PIECE_ROWS
 
 
@@ -59,7 +59,11 @@ def _centered(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> tuple[SSAVal
     mean, distances leave as their sum.
     """
     count = prod(shape_of(x)[dim] for dim in dims)
-    mean = b.reduce("sum", b.with_number("mul", x, 1 / max(count, 1)), dims)
+    if has_known_sizes(x):
+        shares = b.with_number("mul", x, 1 / max(count, 1))
+    else:
+        shares = b.with_number("div", x, count)  # where there are none, nothing is divided
+    mean = b.reduce("sum", shares, dims)
     wide = b.keep_dims(b.convert(mean, f64), shape_of(x), dims)
     return mean, b("sub", b.convert(x, f64), wide)
 
@@ -81,6 +85,8 @@ def _pieces(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue | Non
     A piece is so many rows where there are columns behind the dims: all of them fit the cache.
     """
     shape = shape_of(x)
+    if not has_known_sizes(x):
+        return None  # how long they are, pieces are chosen by
     if not dims or list(dims) != list(range(dims[0], dims[0] + len(dims))):
         return None
     if prod(shape[: dims[0]]) > 1 and prod(shape[dims[-1] + 1 :]) > 1:

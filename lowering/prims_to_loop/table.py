@@ -333,6 +333,7 @@ LOWERINGS = Conversion(
     ),
     builder=LoopBuilder,
     limitations=limitations,
+    of_numbers=frozenset({"extern", "fourier", "random", "scan", "scatter", "segments", "sort"}),
     target="loop",
 )
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TypeAlias
 
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects import prims
@@ -132,7 +133,8 @@ def split_all(root: Operation) -> None:
 
 def _is_complex(op: Operation) -> bool:
     values: Sequence[SSAValue] = (*op.operands, *op.results)
-    return any(is_complex(element_of(v)) for v in values)
+    tensors = [value for value in values if isinstance(value.type, TensorType)]
+    return any(is_complex(element_of(tensor)) for tensor in tensors)
 
 
 def _split(op: SchemaOp, found: dict[str, Split], known: dict[SSAValue, Parts]) -> None:

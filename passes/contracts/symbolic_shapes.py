@@ -131,9 +131,10 @@ def _infer_nest(op: GenericOp, known: SymbolicShapes) -> None:
     try:
         shapes = shapes_at(op, sizes, types)
     except VerifyException as error:
-        raise invalid(op, str(error)) from None
+        raise invalid(op, str(error).removeprefix(f"{op.name}: ")) from None
     except UndecidedSizeError as error:
-        raise invalid(op, f"its accesses stay inside only if it is known {error}") from None
+        reason = f"whether its accesses stay inside is open: {error}; {_ONE_NAME}"
+        raise invalid(op, reason) from None
     for result, shape in zip(op.res, shapes, strict=True):
         known.shapes[result] = _declared(op, result.type, shape)  # pyright: ignore[reportArgumentType]
 

@@ -42,6 +42,8 @@ class CanonicalizeLoopPass(ModulePass):
 def _canonicalize(block: Block) -> None:
     for op in list(block.ops):
         match op:
+            case GenericOp() if op.sizes:  # what is rebuilt has numbers for extents
+                simplify_body(op.block)
             case GenericOp():
                 _fold_constant_reads(op)
                 op = _drop_unused_results(op)
@@ -52,7 +54,7 @@ def _canonicalize(block: Block) -> None:
             case ReshapeOp():
                 if isinstance(op.source.owner, ReshapeOp):
                     op.operands[0] = op.source.owner.source
-                if op.source.type == op.result.type:
+                if op.source.type == op.result.type and not op.sizes:
                     op.result.replace_all_uses_with(op.source)
             case OrderedNest():
                 simplify_body(op.block)

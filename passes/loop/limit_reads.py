@@ -47,7 +47,7 @@ class LimitReadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for nest in [inner for inner in function.walk() if isinstance(inner, GenericOp)]:
+            for nest in [op for op in function.walk() if isinstance(op, GenericOp) and not op.sizes]:
                 if nest.sources:
                     _limit(nest)
 

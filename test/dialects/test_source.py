@@ -131,7 +131,7 @@ LOOP = """"builtin.module"() ({
   ^bb0(%x: tensor<4xf32>):
     %0 = "loop.generic"(%x) <{domain = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>],
       pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["store"],
-      operandSegmentSizes = array<i32: 1, 0, 0, 0>}> ({
+      operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>}> ({
     ^bb1(%a: f32):
       "loop.yield"(%a) : (f32) -> ()
     }) : (tensor<4xf32>) -> tensor<4xf32>

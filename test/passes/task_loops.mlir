@@ -313,7 +313,7 @@ func.func private @elsewhere(%x: memref<32x45xf32>, %n: memref<i64>, %y: memref<
 // A step for each slice that has no number for it.
 func.func private @no_step(%x: memref<32x45xf32>, %y: memref<32xf32>) attributes {lamina.kernel} {
   %c0 = arith.constant 0 : index
-  "loop.generic"(%x, %y, %c0) <{domain = array<i64: 32, 45>, input_maps = [affine_map<(d0, d1) -> (d0, d1)>], pads = [unit], output_maps = [affine_map<(d0, d1) -> (d0)>], combiners = ["add"], operandSegmentSizes = array<i32: 1, 0, 1, 1>, slices = [#loop.slice<[0] x 4 step ?>]}> ({
+  "loop.generic"(%x, %y, %c0) <{domain = array<i64: 32, 45>, input_maps = [affine_map<(d0, d1) -> (d0, d1)>], pads = [unit], output_maps = [affine_map<(d0, d1) -> (d0)>], combiners = ["add"], operandSegmentSizes = array<i32: 1, 0, 1, 1, 0>, slices = [#loop.slice<[0] x 4 step ?>]}> ({
   ^bb0(%v: f32):
     loop.yield %v : f32
   }) : (memref<32x45xf32>, memref<32xf32>, index) -> ()

@@ -26,12 +26,90 @@ func.func @higher_layer(%x: tensor<4xf32>) -> tensor<4xf32> {
 
 // -----
 
-// Shapes must be known.
-func.func @dynamic(%x: tensor<?xf32>) -> tensor<?xf32> {
+// A nest computes what has a size of its own.
+func.func @sizes(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%x[-d0 + s0 - 1] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.generic (d0)[s0 = %n] in [s0] reads(%x[((d0 * -1) + s0) + -1] : tensor<?xf32>) writes([d0] store : tensor<?xf32>)
+
+// -----
+
+// It may not leave a tensor, whatever its sizes are.
+func.func @beyond(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%x[d0 + 1] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.generic: index 0 of read 0 runs over [1, n] but the extent there is n; pad the read or shrink the domain
+
+// -----
+
+// Two sizes are different ones, unless they have one name.
+func.func @unequal(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>, %y[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %s = arith.addf %v, %w : f32
+    loop.yield %s : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.generic: whether its accesses stay inside is open: whether n - 1 < m is not known; sizes are equal where lamina.dims of arguments gives them one name
+
+// -----
+
+// A result is written whole, and where its type says what it has, to the end.
+func.func @declared(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>) writes([d0] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: loop.generic: its result has shape [n], not that of tensor<4xf32>
+
+// -----
+
+// Sizes are those of arguments.
+func.func @free(%k: tensor<4xf32>, %x: tensor<?xf32>, %i: index) -> tensor<?xf32> {
+  %r = loop.generic (d0)[s0 = %i] in [s0] reads(%x[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.generic: a size of it does not follow from those of the function's arguments
+
+// -----
+
+// Other ops have numbers for sizes.
+func.func @sort(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x4xf32> {
+  %r, %i, %v, %j = loop.sort %x : tensor<?x4xf32> -> tensor<?x4xf32>, tensor<?x4xi64>, tensor<?x4xf32>, tensor<?x4xi64>
+  func.return %r : tensor<?x4xf32>
+}
+// CHECK: loop.sort: sizes of arguments are not followed through it
+
+// -----
+
+// As many values as there are dimensions that are open.
+func.func @reshape(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = loop.reshape %x : tensor<?xf32> -> tensor<?xf32>
   func.return %r : tensor<?xf32>
 }
-// CHECK: func.func: tensor<?xf32> is not a tensor of static shape
+// CHECK: loop.reshape has 0 sizes for the 1 dimensions that tensor<?xf32> leaves open
 
 // -----
 

@@ -212,7 +212,7 @@ def repeat(args: Args) -> Types:
     if extra < 0:
         raise ValueError(f"{len(repeats)} repeats for {value}")
     padded = (1,) * extra + shape
-    sizes = [DYNAMIC if min(s, r) < 0 else s * r for s, r in zip(padded, repeats, strict=True)]
+    sizes = [DYNAMIC if s < 0 or r < 0 else s * r for s, r in zip(padded, repeats, strict=True)]
     return [tensor(sizes, value.element_type)]
 
 
