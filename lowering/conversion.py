@@ -24,6 +24,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop.rounding import IMPLICIT
@@ -35,7 +36,7 @@ from lamina.dialects.sizes.size_values import size_values
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.extended_lowerings import FaultyLoweringError, by_extension
-from lamina.lowering.sized_types import sized_types
+from lamina.lowering.sized_types import refuse_sizes_within, sized_types
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import allow_ops
@@ -276,6 +277,8 @@ class Conversion:
                 op = block.first_op
                 while op is not None:
                     following = op.next_op
+                    if isinstance(op, RegionOp):
+                        refuse_sizes_within(op)
                     if op.regions:
                         self.convert(op, kept)
                     taken = op.name not in kept and self._takes(op.name, prefix)

@@ -26,11 +26,13 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.sizes import Extent, Size, SizeName, telling
+from lamina.dialects.control import RegionOp
+from lamina.dialects.sizes import Extent, Size, SizeName, quotients, telling
 from lamina.dialects.sizes.size_values import size_values
-from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
+from lamina.passes.contracts.argument_sizes import NUMBERS, is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.refusal import unsupported
 
 INDEX = IndexType()
 
@@ -74,8 +76,11 @@ class FunctionSizes:
     def _compute(self, size: Extent) -> SSAValue:
         if not isinstance(size, Size):
             return self._add(arith.ConstantOp(IntegerAttr(size, INDEX)))
-        if size.is_name:
+        if size.is_name and not size.has_quotients:
             return self._of_name(next(iter(size.names)))
+        if size.is_name:
+            divided, by = next(iter(size.names)).quotient  # pyright: ignore[reportGeneralTypeIssues]
+            return self._add(arith.FloorDivSIOp(self.value(divided), self.value(by)))
         total: SSAValue | None = None
         for names, coefficient in size.terms:
             term: SSAValue | None = None
@@ -147,22 +152,32 @@ def sized_types(function: FuncOp) -> Iterator[FunctionSizes]:
 
     Raises InputError where the program needs sizes to be equal which need not be.
     """
-    known = infer_shapes(function)
-    held = FunctionSizes(function, known)
-    for value in list(known.shapes):
-        _retype(value, known.shape(value))
-    token = size_values.set(held)
-    try:
-        yield held
-    finally:
-        size_values.reset(token)
-        for op in reversed([op for op in function.body.block.ops if _is_of_sizes(op)]):
-            if not op.results[0].uses:
-                Rewriter.erase_op(op)
-        for value in _values(function.body.block):
-            if isinstance(value.type, TensorType):
-                extents = value.type.get_shape()
-                _retype(value, [DYNAMIC_INDEX if isinstance(e, Size) else e for e in extents])
+    with quotients():
+        known = infer_shapes(function)
+        held = FunctionSizes(function, known)
+        for value in list(known.shapes):
+            _retype(value, known.shape(value))
+        token = size_values.set(held)
+        try:
+            yield held
+        finally:
+            size_values.reset(token)
+            for op in reversed([op for op in function.body.block.ops if _is_of_sizes(op)]):
+                if not op.results[0].uses:
+                    Rewriter.erase_op(op)
+            for value in _values(function.body.block):
+                if isinstance(value.type, TensorType):
+                    extents = value.type.get_shape()
+                    _retype(value, [DYNAMIC_INDEX if isinstance(e, Size) else e for e in extents])
+
+
+def refuse_sizes_within(op: RegionOp) -> None:
+    """Raises UnsupportedError for a branch or loop in which a tensor has an open size: the values
+    of sizes stand outside of it."""
+    held = [value for block in op.blocks for value in _values(block)]
+    tensors = [value.type for value in held if isinstance(value.type, TensorType)]
+    if any(isinstance(extent, Size) for kind in tensors for extent in kind.get_shape()):
+        raise unsupported(op, "sizes of arguments are not followed into its regions", NUMBERS)
 
 
 def _values(block: Block) -> list[SSAValue]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import (
@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.sizes import UndecidedSizeError
 
 
 def tensor_type(value: SSAValue) -> TensorType:
@@ -38,6 +39,14 @@ def has_known_sizes(value: SSAValue) -> bool:
     """Whether each extent is a number: while functions of open sizes are converted, some are not
     (see `sized_types`)."""
     return all(isinstance(extent, int) for extent in shape_of(value))
+
+
+def is_certain(question: Callable[[], bool]) -> bool:
+    """Whether something holds whatever sizes are: for what may be spared then, and does no harm."""
+    try:
+        return question()
+    except UndecidedSizeError:
+        return False
 
 
 def rank_of(value: SSAValue) -> int:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from lamina.dialects.sizes import UndecidedSizeError
+
 
 @dataclass(frozen=True)
 class Taps:
@@ -20,8 +22,16 @@ def taps_inside(
     """The places k of a window with `0 <= o * stride + k * dilation - padding < extent` for an o.
 
     o is the number of the window, below `out`. The others read nothing but border in every window.
-    At least one place is left, so that no domain gets empty.
+    At least one place is left, so that no domain gets empty; all are where the extents are sizes
+    that do not tell, as what lies in the border may be read, too.
     """
+    try:
+        return _inside(extent, out, window, stride, padding, dilation)
+    except UndecidedSizeError:
+        return Taps(0, window)
+
+
+def _inside(extent: int, out: int, window: int, stride: int, padding: int, dilation: int) -> Taps:
     first = max(0, -(-(padding - max(0, out - 1) * stride) // dilation))
     last = min(window - 1, (extent - 1 + padding) // dilation)
     first = min(first, window - 1)

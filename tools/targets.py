@@ -14,7 +14,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.utils.target import Target
 
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, LaminaError
 from lamina.tools.text_target import TextTarget
 
 
@@ -76,8 +76,13 @@ class LedgerTarget(Target):
     cpu: str = "host"
 
     def emit(self, ctx: Context, module: ModuleOp, output: IO[str]) -> None:
-        """Lower a copy of the module to kernels if it stands higher, and write the table."""
+        """Lower a copy of the module to kernels if it stands higher, and write the table.
+
+        In front of it stands, for sizes that are open, what each op costs as formulas of them; a
+        program whose nests have such sizes already is no kernels yet.
+        """
         from lamina.codegen.target import Target as Machine
+        from lamina.passes.contracts.argument_sizes import has_open_program
         from lamina.passes.schedule.schedule_texts import schedule_texts
         from lamina.runtime.kernels import kernels_of
         from lamina.runtime.layers import layer_of, lower
@@ -85,8 +90,18 @@ class LedgerTarget(Target):
         machine = Machine.parse(self.cpu)
         lowered = module.clone()
         layer = layer_of(lowered)
+        if has_open_program(module):
+            from lamina.runtime.open_ledger import open_ledger
+
+            output.write(f"{open_ledger(module, machine)}\n")
         if layer not in ("fused", "bufferized", "scheduled"):
-            lower(lowered, layer, "fused", machine)
+            try:
+                lower(lowered, layer, "fused", machine)
+            except LaminaError as error:
+                if not has_open_program(module):
+                    raise
+                output.write(f"no kernels: {str(error).splitlines()[0]}\n")
+                return
         kernels = kernels_of(lowered, machine)
         if layer != "scheduled":
             lower(lowered, layer_of(lowered), "bufferized", machine)

@@ -13,6 +13,7 @@ from lamina.dialects.sizes.size import (
     SizeName,
     UndecidedSizeError,
     assumptions,
+    quotients,
     telling,
 )
 from lamina.dialects.sizes.size_attr import MOST_SIZE, SizeAttr, SizeText, size_text
@@ -31,6 +32,7 @@ __all__ = [
     "SizeText",
     "UndecidedSizeError",
     "assumptions",
+    "quotients",
     "size_text",
     "telling",
 ]

@@ -55,6 +55,8 @@ class SizeName:
 
     text: str
     range: Range = Range()
+    quotient: tuple[Size, int] | None = None
+    """What it is, where it is another size divided by a number and rounded down."""
 
 
 Monomial: TypeAlias = tuple[SizeName, ...]
@@ -62,6 +64,19 @@ Monomial: TypeAlias = tuple[SizeName, ...]
 
 Assumption: TypeAlias = "tuple[Size, Extent]"
 """Two sizes that were taken for different, and may be equal."""
+
+_quotients: ContextVar[bool] = ContextVar("quotients", default=False)
+
+
+@contextmanager
+def quotients() -> Iterator[None]:
+    """In this scope a size divided by a number is a size of its own, where it is no polynomial."""
+    token = _quotients.set(True)
+    try:
+        yield
+    finally:
+        _quotients.reset(token)
+
 
 _assumed: ContextVar[list[Assumption] | None] = ContextVar("assumed", default=None)
 
@@ -109,6 +124,11 @@ class Size:
         return [len(monomial) for monomial, _ in self.terms if monomial] == [1]
 
     @property
+    def has_quotients(self) -> bool:
+        """Whether a name stands for another size divided by a number."""
+        return any(name.quotient is not None for name in self.names)
+
+    @property
     def is_name(self) -> bool:
         """Whether it is one name, and nothing else."""
         return len(self.terms) == 1 and self.terms[0][1] == 1 and len(self.terms[0][0]) == 1
@@ -126,12 +146,13 @@ class Size:
 
     def at(self, values: Mapping[SizeName, int]) -> Extent:
         """The size where these names have these values; a number where no other name is left."""
-        terms: dict[Monomial, int] = {}
+        total: Extent = 0
         for monomial, coefficient in self.terms:
-            left = tuple(name for name in monomial if name not in values)
-            by = prod(values[name] for name in monomial if name in values)
-            terms[left] = terms.get(left, 0) + coefficient * by
-        return _made(terms)
+            term: Extent = coefficient
+            for name in monomial:
+                term = term * _value_at(name, values)
+            total = total + term
+        return total
 
     def solve(self, value: int) -> tuple[SizeName, int] | None:
         """The name and its value where this size is `value`; None for no such integer.
@@ -183,6 +204,8 @@ class Size:
             return _quotient(self, other)
         terms = {monomial: c // other for monomial, c in self.terms}
         if any(c % other for monomial, c in self.terms if monomial):
+            if _quotients.get() and other > 0:
+                return _quotient_by_number(self, other)
             raise UndecidedSizeError(f"{self} divided by {other}, rounded down, is not known")
         return _made(terms)
 
@@ -198,6 +221,8 @@ class Size:
         for monomial, coefficient in self.terms:
             only = monomial[0].range if len(monomial) == 1 else Range()
             if monomial and coefficient * only.step % other:
+                if _quotients.get() and other > 0:
+                    return self - (self // other) * other
                 raise UndecidedSizeError(f"the remainder of {self} by {other} is not known")
             rest += coefficient * (only.least if monomial else 1)
         return rest % other
@@ -248,6 +273,12 @@ class Size:
             return True
         if low >= by:
             return False
+        if isinstance(apart, Size) and apart.has_quotients:
+            most, least = _without_quotients(apart, up=True), _without_quotients(apart, up=False)
+            if (most if isinstance(most, int) else most.range[1]) < by:
+                return True
+            if (least if isinstance(least, int) else least.range[0]) >= by:
+                return False
         raise UndecidedSizeError(f"whether {self} {sign} {other} is not known")
 
     # Text
@@ -287,6 +318,42 @@ def _tells_one(size: Size, known: Collection[SizeName]) -> bool:
     single = {names[0] for names, _ in size.terms if len(names) == 1}
     joined = {name for names, _ in size.terms if len(names) > 1 for name in names}
     return len(open_names) <= 1 and open_names <= single - joined
+
+
+def _value_at(name: SizeName, values: Mapping[SizeName, int]) -> Extent:
+    """What a name is where these have these values."""
+    if name in values:
+        return values[name]
+    if name.quotient is None:
+        return Size.of(name)
+    size, by = name.quotient
+    inner = size.at(values)
+    if isinstance(inner, int):
+        return inner // by
+    return Size.of(name) if inner == size else _quotient_by_number(inner, by)
+
+
+def _quotient_by_number(size: Size, by: int) -> Size:
+    """A size of its own: another one divided by a positive number, rounded down."""
+    low, high = size.range
+    least = 0 if low == -inf else int(low) // by
+    most = None if high == inf else int(high) // by
+    return Size.of(SizeName(f"(({size}) floordiv {by})", Range(least, most), (size, by)))
+
+
+def _without_quotients(size: Size, *, up: bool) -> Extent:
+    """A bound of a size: where the multiple of a quotient is one of its divisor, by q lies between
+    what is divided less (by - 1), and that."""
+    total: Extent = 0
+    for monomial, coefficient in size.terms:
+        only = monomial[0] if len(monomial) == 1 else None
+        if only is None or only.quotient is None or coefficient % only.quotient[1]:
+            total = total + _made({monomial: coefficient})
+            continue
+        divided, by = only.quotient
+        bound = divided if (coefficient > 0) == up else divided - (by - 1)
+        total = total + bound * (coefficient // by)
+    return total
 
 
 def _terms(extent: Extent) -> tuple[tuple[Monomial, int], ...]:

@@ -13,7 +13,7 @@ from lamina.dialects.sizes.size import Extent, Size
 class SizeValues(Protocol):
     """What a function whose sizes are open knows of them while it is converted."""
 
-    def value(self, size: Size) -> SSAValue:
+    def value(self, size: Extent) -> SSAValue:
         """The value of index type that `size` has in each call."""
         ...
 

@@ -11,7 +11,7 @@ from xdsl.ir.affine import AffineExpr
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, constant, d, lowers
 from lamina.lowering.scalar import compare, number, select
-from lamina.lowering.tensor_types import element_of, normalized, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, normalized, shape_of
 
 
 @lowers("reshape", "squeeze", "split_dim", "collapse", "collapse_view")
@@ -61,8 +61,10 @@ def _reverse(op: SchemaOp, b: LoopBuilder) -> SSAValue:
 def _pad(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     """Constant edges; negative amounts cut."""
     low, high = op.arg("low"), op.arg("high")
-    exprs: Map = [d(axis) - amount if amount else d(axis) for axis, amount in enumerate(low)]
-    padded = any(amount > 0 for amount in (*low, *high))
+    exprs: Map = [
+        d(axis) - constant(amount) if amount else d(axis) for axis, amount in enumerate(low)
+    ]
+    padded = not all(is_certain(lambda a=amount: a <= 0) for amount in (*low, *high))
     pad = number(op.arg("value"), element_of(op.results[0])) if padded else None
     return b.copy(op.operands[0], exprs, shape_of(op.results[0]), pad)
 

@@ -16,7 +16,7 @@ from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.monoids import extreme_monoid, identity
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select
-from lamina.lowering.tensor_types import element_of, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, shape_of
 from lamina.lowering.window_taps import clipped
 
 WINDOW_COMBINERS = {"max": "max", "min": "min", "add": "add"}
@@ -62,7 +62,9 @@ def _walk(op: SchemaOp, source: SSAValue, out: list[int]) -> tuple[list[int], Ma
         expr = d(kept + p) * stride[p] + d(rank + p) * dilation[p]
         exprs.append(expr - padding[p] if padding[p] else expr)
         last = (out[kept + p] - 1) * stride[p] + (size - 1) * dilation[p] - padding[p]
-        beyond = beyond or padding[p] > 0 or last >= shape[kept + p]
+        extent = shape[kept + p]
+        inside = is_certain(lambda last=last, extent=extent: last < extent)
+        beyond = beyond or padding[p] > 0 or not inside
     return [*out, *window], exprs, beyond
 
 

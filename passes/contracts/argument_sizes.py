@@ -9,7 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, MemRefType, TensorType, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    MemRefType,
+    ModuleOp,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
@@ -208,6 +215,12 @@ def has_open_sizes(function: FuncOp) -> bool:
         isinstance(kind, TensorType) and any(extent < 0 for extent in kind.get_shape())
         for kind in function.function_type.inputs
     )
+
+
+def has_open_program(module: ModuleOp) -> bool:
+    """Whether a function of a program has open sizes."""
+    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    return any(function.body.blocks and has_open_sizes(function) for function in functions)
 
 
 def some_sizes(function: FuncOp) -> dict[str, int]:

@@ -12,7 +12,7 @@ from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from lamina.dialects.errors import InputError
 from lamina.passes.contracts.stages import stages_of
-from lamina.passes.refusal import invalid
+from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.registry import PASSES
 
 
@@ -81,6 +81,35 @@ _OF_STAGES = frozenset(
 """What takes programs in stages."""
 
 
+_OF_OPEN_NESTS = frozenset(
+    {
+        "allow-lower-ops",
+        "batch-scans",
+        "bind-sizes",
+        "canonicalize-loop",
+        "choose-padding",
+        "convert-aten-to-core-aten",
+        "convert-core-aten-to-prims",
+        "convert-prims-to-loop",
+        "fold-batch-norm",
+        "functionalize",
+        "inline-calls",
+        "limit-reads",
+        "limit-sizes",
+        "loop-cse",
+        "materialize-random-state",
+        "narrow-scatters",
+        "number-arguments",
+        "outline-callees",
+        "outline-literals",
+        "outline-regions",
+        "split-complex",
+        "widen-half-floats",
+    }
+)
+"""What takes nests that have sizes; others form and schedule kernels, of numbers."""
+
+
 def state_of(module: ModuleOp) -> State:
     """The state of a program; kernels that are not scheduled count for all of it."""
     # The tools import this module, and start without the dialects.
@@ -131,11 +160,31 @@ def verify_state(module: ModuleOp, name: str) -> None:
             f"{name}: the program is in stages by now\n"
             "  each is a program of its own, compiled for the sizes that calls bring"
         )
+    if name not in _OF_OPEN_NESTS:
+        _refuse_open_nests(module, name)
     taken = _LATE.get(name, frozenset({State.TENSORS}))
     found = state_of(module)
     if found not in taken:
         wanted = " or ".join(state.value for state in State if state in taken)
         raise InputError(f"{name}: the program is {found.value} by now; the pass takes {wanted}")
+
+
+def _refuse_open_nests(module: ModuleOp, name: str) -> None:
+    """Kernels are formed of nests whose extents are numbers."""
+    from xdsl.dialects import func
+
+    from lamina.dialects.loop import GenericOp, ReshapeOp
+    from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
+
+    for function in module.body.block.ops:
+        if not isinstance(function, func.FuncOp) or not function.body.blocks:
+            continue
+        if not has_open_sizes(function):
+            continue
+        for op in function.body.block.ops:
+            if isinstance(op, GenericOp | ReshapeOp) and op.sizes:
+                reason = f"{name} takes extents that are numbers"
+                raise unsupported(op, reason, NUMBERS)
 
 
 def _verify_blocks(module: ModuleOp, name: str) -> None:

@@ -1,16 +1,23 @@
-"""`verify-functional`: the contract of the layer: ATen without mutation, on known sizes."""
+"""`verify-functional`: the contract of the layer: ATen without mutation.
+
+Sizes are known, or follow from those of arguments.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.op_list import list_ops
+from lamina.dialects.sizes import quotients
+from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.contracts import refuse_mutation, refuse_open_sizes, verify_layer
 from lamina.passes.contracts.stages import stages_of
+from lamina.passes.contracts.symbolic_shapes import UNKNOWN, infer_shapes
 
 
 @dataclass(frozen=True)
@@ -25,10 +32,22 @@ class VerifyFunctionalPass(ModulePass):
     allow: tuple[str, ...] = ()
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        check = refuse_mutation if stages_of(op) else _check  # sizes of stages are open
-        verify_layer(op, "functional", ("aten",), check, allow=self.allow)
+        verify_layer(op, "functional", ("aten",), refuse_mutation, allow=self.allow)
+        if stages_of(op):  # whose sizes are open, until they are compiled
+            return
+        for function in op.body.block.ops:
+            if isinstance(function, FuncOp) and function.body.blocks:
+                _refuse_unknown_sizes(function)
 
 
-def _check(op: Operation) -> None:
-    refuse_mutation(op)
-    refuse_open_sizes(op)
+def _refuse_unknown_sizes(function: FuncOp) -> None:
+    """Refuses `?` in results, but for sizes that follow from those of the function's arguments."""
+    if not has_open_sizes(function):
+        for op in list_ops(function):
+            refuse_open_sizes(op)
+        return
+    with quotients():
+        known = infer_shapes(function)
+    for op in list_ops(function):
+        if any(UNKNOWN in known.shape(r) for r in op.results if isinstance(r.type, TensorType)):
+            refuse_open_sizes(op)

@@ -43,6 +43,7 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.schema.grammar import ELEMENT_NAMES, ELEMENT_TYPES
+from lamina.dialects.sizes import quotients
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
@@ -137,7 +138,8 @@ class VerifyLoopPass(ModulePass):
 
 def _check_open(function: func.FuncOp) -> None:
     """A function whose sizes are open: its nests stay inside of tensors whatever they are."""
-    infer_shapes(function)
+    with quotients():
+        infer_shapes(function)
     for op in function.body.block.ops:
         if isinstance(op, GenericOp):
             verify_nest_body(op)
@@ -154,9 +156,7 @@ def verify_nest_body(op: GenericOp | OrderedNest) -> None:
     """Raises InputError for a nest of too many points, and for ops that no body holds."""
     points = prod(extent for extent in op.extents if extent >= 0)
     if points > MOST_POINTS:
-        raise invalid(
-            op, f"a domain of {points} points takes days to walk, the most are 2^50"
-        )
+        raise invalid(op, f"a domain of {points} points takes days to walk, the most are 2^50")
     for inner in (inner for region in op.regions for inner in region.block.ops):
         for result in inner.results:
             if result.type not in SCALARS:

@@ -91,6 +91,11 @@ def _flops(op: Operation) -> int:
         return fourier_operations(op)
     if not isinstance(op, GenericOp | OrderedNest):
         return 0
+    return _points(op) * flops_of_point(op)
+
+
+def flops_of_point(op: GenericOp | OrderedNest) -> int:
+    """Arithmetic that a nest does at one point of its domain."""
     body = sum(
         not o.name.startswith(_FREE_BODY_OPS) and o.name.startswith(("arith.", "math."))
         for region in op.regions
@@ -101,4 +106,4 @@ def _flops(op: Operation) -> int:
             # Tiles widen what they multiply, tasks what they pack.
             body -= sum(o.name == "arith.extf" for o in op.block.ops)
         body += sum(name not in ("store", COMBINE) for name in op.combiner_names)
-    return _points(op) * body
+    return body

@@ -47,8 +47,8 @@ class LimitReadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for nest in [op for op in function.walk() if isinstance(op, GenericOp) and not op.sizes]:
-                if nest.sources:
+            for nest in [inner for inner in function.walk() if isinstance(inner, GenericOp)]:
+                if nest.sources and not nest.sizes:
                     _limit(nest)
 
 

@@ -30,7 +30,7 @@ from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.open_nests import bind_nest
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
-from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, size_text
+from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, quotients, size_text
 from lamina.passes.contracts.argument_sizes import (
     DIMS,
     has_open_sizes,
@@ -87,7 +87,8 @@ def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
             if not name.range.holds(value):
                 raise InputError(f"size '{name.text}' is in {name.range}, and cannot be {value}")
         if values:
-            _Binding(function, values).apply()
+            with quotients():
+                _Binding(function, values).apply()
     refuse_unknown_names(given, known)
 
 

@@ -1,0 +1,94 @@
+// RUN: lamina-opt %s --split-input-file --verify-diagnostics --to loop --drop bound-dynamic-shapes | filecheck %s
+// Sizes that nobody knows go down to the extents and index maps of loop nests.
+
+// What a lowering computes of sizes, the function computes first.
+func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n>]}, %y: tensor<?x8xf32> {lamina.dims = [#lamina.size<m>]})
+    -> (tensor<?x8xf32>, tensor<?xf32>) {
+  %0 = aten.cat.default([%x, %y]) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
+  %1 = aten.flip.default(%0, dims = [0]) : (tensor<?x8xf32>) -> tensor<?x8xf32>
+  %2 = aten.mean.dim(%1, dim = [1]) : (tensor<?x8xf32>) -> tensor<?xf32>
+  func.return %1, %2 : tensor<?x8xf32>, tensor<?xf32>
+}
+// CHECK:      %[[Y:.*]] = tensor.dim %y, %{{.*}} : tensor<?x8xf32>
+// CHECK-NEXT: %[[X:.*]] = tensor.dim %x, %{{.*}} : tensor<?x8xf32>
+// CHECK-NEXT: %[[ALL:.*]] = arith.addi %[[Y]], %[[X]] : index
+// CHECK:      %[[BACK:.*]] = arith.muli %[[X]], %{{.*}} : index
+// CHECK:      loop.generic (d0, d1)[s0 = %[[ALL]], s1 = %[[X]], s2 = %[[BACK]]] in [s0, 8] reads(%x[d0, d1] pad 0.000000e+00 : f32 : tensor<?x8xf32>, %y[d0 + s2, d1] pad 0.000000e+00 : f32 : tensor<?x8xf32>)
+// CHECK:        %[[END:.*]] = loop.size 1 : index
+// CHECK-NEXT:   arith.cmpi slt, %{{.*}}, %[[END]] : index
+// CHECK:      loop.generic (d0, d1)[s0 = %[[ALL]], s1 = %{{[0-9]+}}] in [s0, 8] reads(%{{.*}}[(d0 * -1) + s1, d1] : tensor<?x8xf32>) writes([d0, d1] store : tensor<?x8xf32>)
+// CHECK:      loop.generic (d0, d1)[s0 = %[[ALL]]] in [s0, 8] {{.*}} writes([d0] add : tensor<?xf32>)
+
+// -----
+
+// Windows in steps of two: what is divided is a size of its own.
+func.func @main(%x: tensor<1x4x?x?xf32> {lamina.dims = [#lamina.size<h in [2, ?]>, #lamina.size<w in [2, ?]>]}) -> tensor<1x4x?x?xf32> {
+  %0 = aten.avg_pool2d.default(%x, [2, 2]) : (tensor<1x4x?x?xf32>) -> tensor<1x4x?x?xf32>
+  func.return %0 : tensor<1x4x?x?xf32>
+}
+// CHECK: %[[W:.*]] = tensor.dim %x, %{{.*}} : tensor<1x4x?x?xf32>
+// CHECK: arith.floordivsi
+// CHECK: loop.generic (d0, d1, d2, d3, d4, d5)[s0 = %{{.*}}, s1 = %{{.*}}] in [1, 4, s0, s1, 2, 2] reads(%x[d0, d1, (d2 * 2) + d4, (d3 * 2) + d5] : tensor<1x4x?x?xf32>)
+
+// -----
+
+// A reshape says what its dimensions are.
+func.func @main(%x: tensor<?x4x6xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x6xf32> {
+  %0 = aten.view.default(%x, [-1, 6]) : (tensor<?x4x6xf32>) -> tensor<?x6xf32>
+  func.return %0 : tensor<?x6xf32>
+}
+// CHECK: %[[N:.*]] = arith.muli
+// CHECK: loop.reshape %x[%[[N]]] : tensor<?x4x6xf32> -> tensor<?x6xf32>
+
+// -----
+
+// A lowering that depends on how large a size is.
+func.func @main(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x4xf32> {
+  %0 = aten.roll.default(%x, [1], [0]) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  func.return %0 : tensor<?x4xf32>
+}
+// CHECK: aten.roll.default: its lowering depends on sizes: the remainder of 1 by n is not known
+
+// -----
+
+// Its range may tell.
+func.func @main(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n in [2, ?]>]}) -> tensor<?x4xf32> {
+  %0 = aten.roll.default(%x, [1], [0]) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  func.return %0 : tensor<?x4xf32>
+}
+// CHECK: loop.generic (d0, d1)[s0 = %[[REST:.*]]] in [1, 4] reads(%x[d0 + s0, d1] : tensor<?x4xf32>)
+// CHECK: loop.generic (d0, d1)[s0 = %[[REST]]] in [s0, 4] reads(%x[d0, d1] : tensor<?x4xf32>)
+
+// -----
+
+// Ops that are no nests have numbers for sizes.
+func.func @main(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x4xf32> {
+  %0 = aten.cumsum.default(%x, 1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  func.return %0 : tensor<?x4xf32>
+}
+// CHECK: prims.scan: sizes of arguments are not followed through it
+
+// -----
+
+// Sizes that depend on data do not go down so.
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x1xi64> {
+  %0 = aten.nonzero.default(%x) : (tensor<?xf32>) -> tensor<?x1xi64>
+  func.return %0 : tensor<?x1xi64>
+}
+// CHECK: aten.nonzero.default: gives tensor<?x1xi64>; run bound-dynamic-shapes first
+
+// -----
+
+// Values of sizes stand outside of branches.
+func.func @main(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %0 = control.cond if(%p) with(%x) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>):
+    %1 = aten.exp.default(%a) : (tensor<?xf32>) -> tensor<?xf32>
+    control.yield %1 : tensor<?xf32>
+  } else {
+  ^bb0(%a: tensor<?xf32>):
+    control.yield %a : tensor<?xf32>
+  }
+  func.return %0 : tensor<?xf32>
+}
+// CHECK: control.cond: sizes of arguments are not followed into its regions
