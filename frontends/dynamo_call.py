@@ -93,6 +93,13 @@ class DynamoCall:
         with self._drawn.call():
             return self._run(args)
 
+    @property
+    def direct(self) -> Call:
+        """What calls run once the first one has been: it takes and gives what this does."""
+        if self._native is None or not self._is_plain or self._drawn is not None:
+            return self
+        return self._native
+
     def _run(self, args: list[Any]) -> list[Any]:
         if self._native is None:
             self._native = self._bind(self._program, self._inputs, args, None)[0]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
+from ctypes import c_int64
 from math import prod
 from typing import Any, Protocol
 
@@ -19,7 +21,8 @@ from torch.fx.experimental.symbolic_shapes import (
 
 from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
-from lamina.frontends.dynamo_call import OpenArguments
+from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
+from lamina.frontends.dynamo_choice import OtherSizesError, chosen_call
 from lamina.frontends.open_sizes import range_of, sized_symbols
 from lamina.frontends.torch_types import known_size
 from lamina.lowering.choose_padding import Padding
@@ -27,7 +30,7 @@ from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.dispatch.open_inputs import OpenSize
 from lamina.runtime.native_choice import open_extents
-from lamina.runtime.size_versions import Sizes, Versions
+from lamina.runtime.size_versions import MOST_SETS, Sizes, Version, Versions
 
 Call = Callable[[list[Any]], list[Any]]
 """A compiled graph, called with the list of its arguments, which it empties."""
@@ -94,7 +97,16 @@ class SizedDynamoCall:
         told = {str(size.node.expr): source for source, size in self._symbols.items()}
         self._places = tuple(place for place, dim in told.values() if dim is None)
         self._dims = tuple((place, dim) for place, dim in told.values() if dim is not None)
+        self._runs: dict[Any, tuple[Call, c_int64]] = {}
+        self._known: list[Version] = []
         self._versions.find(self._hints)
+        if self._places and not self._dims:
+            # A function as `__call__` of the object's own type is what Python calls fastest.
+            called = staticmethod(
+                chosen_call(self._places, self._runs, weakref.WeakMethod(self._called))
+            )
+            own_type: Any = type("SizedDynamoCall", (type(self),), {"__call__": called})
+            self.__class__ = own_type
 
     @property
     def sizes(self) -> Sizes:
@@ -103,6 +115,10 @@ class SizedDynamoCall:
 
     def __call__(self, args: list[Any]) -> list[Any]:
         """Runs the version for the symbols among the arguments."""
+        return self._called(args)
+
+    def _called(self, args: list[Any]) -> list[Any]:
+        """A call whose version is to be found; calls with the same symbols run it from then on."""
         given = tuple([args[place] for place in self._places])
         if self._dims:
             given += tuple([args[place].shape[dim] for place, dim in self._dims])
@@ -113,7 +129,20 @@ class SizedDynamoCall:
             version = self._versions.exact(self._named(given))
             results = version.compiled(args)
         version.count()
+        self._keep(given, version)
         return results
+
+    def _keep(self, given: tuple[Any, ...], version: Version) -> None:
+        """Notes the version for symbols, and forgets all others if there are new versions: these
+        may be for their symbols as well, or have taken the place of the oldest."""
+        known = list(self._versions.sizes)
+        if known != self._known or len(self._runs) >= MOST_SETS:
+            self._runs.clear()
+            self._known = known
+        key = given if len(given) != 1 else given[0]
+        compiled = version.compiled
+        direct = compiled.direct if isinstance(compiled, DynamoCall) else compiled
+        self._runs[key] = (direct, version.native_calls)
 
     def _named(self, given: Sequence[Any]) -> dict[str, int]:
         return dict(zip(self._hints, map(int, given), strict=True))
@@ -152,10 +181,6 @@ class SizedDynamoCall:
         copied = fx.Graph()
         copied.output(copied.graph_copy(self._graph.graph, {}))
         return fx.GraphModule(self._graph, copied)
-
-
-class OtherSizesError(Exception):
-    """The arguments have sizes that a version is not for."""
 
 
 def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
