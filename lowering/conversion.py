@@ -36,7 +36,7 @@ from lamina.dialects.sizes.size_values import size_values
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.extended_lowerings import FaultyLoweringError, by_extension
-from lamina.lowering.sized_types import refuse_sizes_within, sized_types
+from lamina.lowering.sized_types import becomes_size, refuse_sizes_within, sized_types
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import allow_ops
@@ -282,7 +282,7 @@ class Conversion:
                     if op.regions:
                         self.convert(op, kept)
                     taken = op.name not in kept and self._takes(op.name, prefix)
-                    if taken and not (op.results and _is_told(op)):
+                    if taken and not (op.results and becomes_size(op)):
                         self.apply(op)
                     op = following
 
@@ -316,18 +316,6 @@ class Conversion:
 def _family(lower: Lowering) -> str:
     """The module that a lowering stands in."""
     return lower.__module__.rpartition(".")[2]
-
-
-def _is_told(op: Operation) -> bool:
-    """Whether an op asks for a number that is a size, whose value then takes its place."""
-    held, result = size_values.get(), op.results[0]
-    size = None if held is None else held.extent(result)
-    if held is None or size is None:
-        return False
-    result.replace_all_uses_with(held.number(size, result.type))
-    op.detach()
-    op.erase()
-    return True
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,17 @@ def sized_types(function: FuncOp) -> Iterator[FunctionSizes]:
                     _retype(value, [DYNAMIC_INDEX if isinstance(e, Size) else e for e in extents])
 
 
+def becomes_size(op: Operation) -> bool:
+    """Puts the value of a size in the place of an op that asks for a number, where it is one."""
+    held, result = size_values.get(), op.results[0]
+    size = None if held is None else held.extent(result)
+    if held is None or size is None:
+        return False
+    result.replace_all_uses_with(held.number(size, result.type))
+    Rewriter.erase_op(op)
+    return True
+
+
 def refuse_sizes_within(op: RegionOp) -> None:
     """Raises UnsupportedError for a branch or loop in which a tensor has an open size: the values
     of sizes stand outside of it."""

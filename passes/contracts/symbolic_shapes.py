@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, IntegerAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
@@ -36,6 +36,7 @@ from lamina.dialects.sizes import (
 )
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.contracts.size_numbers import SIZE_OPS, number_of
 from lamina.passes.refusal import invalid
 
 UNKNOWN = DYNAMIC_INDEX
@@ -110,7 +111,7 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
 
 def _infer_block(block: Block, known: SymbolicShapes) -> None:
     for op in block.ops:
-        if op.name in _NUMBERS:
+        if op.name in SIZE_OPS:
             found = number_of(op, known)
             if found is not None:
                 known.numbers[op.results[0]] = found
@@ -350,83 +351,6 @@ def _numbers(shape: Shape, values: Mapping[SizeName, int]) -> Shape:
 def _type_of(kind: TensorType, shape: Shape) -> TensorType:
     sizes = [extent if isinstance(extent, int) else IntAttr(extent) for extent in shape]  # pyright: ignore
     return TensorType(kind.element_type, sizes)
-
-
-# Numbers
-
-
-def _size(op: Operation, known: SymbolicShapes) -> Extent | None:
-    """A dimension of a tensor, where the op says which one as a constant, and it is known."""
-    assert isinstance(op, SchemaOp)
-    dim, shape = op.arg("dim"), known.shape(op.operands[0])
-    if not isinstance(dim, int) or not -len(shape) <= dim < len(shape):
-        return None
-    return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
-
-
-def _dim(op: Operation, known: SymbolicShapes) -> Extent | None:
-    """What `tensor.dim` gives, as `_size`."""
-    dim, shape = known.numbers.get(op.operands[1]), known.shape(op.operands[0])
-    if not isinstance(dim, int) or not 0 <= dim < len(shape):
-        return None
-    return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
-
-
-def _count(op: Operation, known: SymbolicShapes) -> Extent | None:
-    total: Extent = 1
-    for extent in known.shape(op.operands[0]):
-        if not isinstance(extent, Size) and extent < 0:
-            return None
-        total = total * extent
-    return total
-
-
-def _constant(op: Operation, known: SymbolicShapes) -> Extent | None:
-    value = op.properties.get("value")
-    return value.value.data if isinstance(value, IntegerAttr) else None
-
-
-def _arithmetic(function: Callable[..., Extent]) -> Callable[[Operation, SymbolicShapes], Any]:
-    def compute(op: Operation, known: SymbolicShapes) -> Extent | None:
-        values = [known.numbers.get(operand) for operand in op.operands]
-        if any(value is None for value in values):
-            return None
-        try:
-            return function(*values)
-        except (UndecidedSizeError, ZeroDivisionError):
-            return None
-
-    return compute
-
-
-_NUMBERS: Mapping[str, Callable[[Operation, SymbolicShapes], Extent | None]] = {
-    "tensor.dim": _dim,
-    "aten.sym_size.int": _size,
-    "core_aten.sym_size.int": _size,
-    "aten.size.int": _size,
-    "aten.sym_numel.default": _count,
-    "core_aten.sym_numel.default": _count,
-    "aten.numel.default": _count,
-    "arith.constant": _constant,
-    "arith.addi": _arithmetic(lambda a, b: a + b),
-    "arith.subi": _arithmetic(lambda a, b: a - b),
-    "arith.muli": _arithmetic(lambda a, b: a * b),
-    "arith.floordivsi": _arithmetic(lambda a, b: a // b),
-    "arith.minsi": _arithmetic(min),
-    "arith.maxsi": _arithmetic(max),
-    "arith.index_cast": _arithmetic(lambda a: a),
-}
-"""Ops whose results are sizes: what each one is."""
-
-
-SIZE_OPS = frozenset(_NUMBERS)
-"""Names of the ops that compute with sizes."""
-
-
-def number_of(op: Operation, known: SymbolicShapes) -> Extent | None:
-    """What an op makes of sizes; None for ops that make something else, and where it is unknown."""
-    rule = _NUMBERS.get(op.name)
-    return None if rule is None else rule(op, known)
 
 
 def says_more_of_results(function: FuncOp) -> bool:

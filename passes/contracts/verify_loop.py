@@ -47,7 +47,8 @@ from lamina.dialects.sizes import quotients
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
-from lamina.passes.contracts.symbolic_shapes import SIZE_OPS, infer_shapes
+from lamina.passes.contracts.size_numbers import SIZE_OPS
+from lamina.passes.contracts.symbolic_shapes import infer_shapes
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.passes.refusal import invalid, unsupported
 

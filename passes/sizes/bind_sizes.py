@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,8 +43,9 @@ from lamina.passes.contracts.argument_sizes import (
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.size_hints import hints_of, set_hints
+from lamina.passes.contracts.size_numbers import number_of
 from lamina.passes.contracts.size_padding import padding_of, set_padding
-from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes, number_of
+from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.refusal import invalid, unsupported
 
 
@@ -87,9 +89,15 @@ def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
             if not name.range.holds(value):
                 raise InputError(f"size '{name.text}' is in {name.range}, and cannot be {value}")
         if values:
-            with quotients():
+            # Nests say what is divided; of ops, what no polynomial says is computed of numbers.
+            with quotients() if _has_open_nests(function) else nullcontext():
                 _Binding(function, values).apply()
     refuse_unknown_names(given, known)
+
+
+def _has_open_nests(function: FuncOp) -> bool:
+    ops = function.body.block.ops
+    return any(isinstance(op, GenericOp | ReshapeOp) and bool(op.sizes) for op in ops)
 
 
 class _Binding:

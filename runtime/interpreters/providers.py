@@ -24,6 +24,7 @@ PROVIDERS: dict[str, str] = {
     "control": "lamina.runtime.interpreters.control",
     "arith": "lamina.runtime.interpreters.loop",
     "math": "lamina.runtime.interpreters.loop",
+    "tensor": "lamina.runtime.interpreters.tensor_dims",
     "memref": "lamina.runtime.interpreters.loop",
     "vector": "lamina.runtime.interpreters.loop",
     "scf": "lamina.runtime.interpreters.loop",

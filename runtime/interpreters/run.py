@@ -98,7 +98,7 @@ def run_module(
         for place in open_sizes.numbers:
             shapes[place] = (int(values[place]),)
         sizes = open_sizes.of(shapes)
-        if any(isinstance(op, GenericOp | ReshapeOp) and op.sizes for op in function.walk()):
+        if layer in ("prims", "loop") or _has_open_nests(function):
             module = module.clone()
             bind_sizes(module, {name.text: value for name, value in sizes.items()})
             function = _entry(module, entry)
@@ -107,6 +107,10 @@ def run_module(
     if open_sizes is not None:
         open_sizes.check_results(_shapes(results), sizes)
     return _as_given(function, results)
+
+
+def _has_open_nests(function: FuncOp) -> bool:
+    return any(isinstance(op, GenericOp | ReshapeOp) and op.sizes for op in function.walk())
 
 
 def _shapes(values: Sequence[Any]) -> list[tuple[int, ...] | None]:

@@ -144,9 +144,17 @@ LOOP = """"builtin.module"() ({
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("array<i32: 1, 0, 0, 0>", "array<i32: 1, 0>", "loop.generic does not verify"),
-        ("array<i32: 1, 0, 0, 0>", "array<i32: 7, -6, 0, 0>", "loop.generic: a negative number"),
-        ("array<i32: 1, 0, 0, 0>", "array<i65: 1, 0, 0, 0>", "malformed text here: Format not"),
+        ("array<i32: 1, 0, 0, 0, 0>", "array<i32: 1, 0>", "loop.generic does not verify"),
+        (
+            "array<i32: 1, 0, 0, 0, 0>",
+            "array<i32: 7, -6, 0, 0, 0>",
+            "loop.generic: a negative number",
+        ),
+        (
+            "array<i32: 1, 0, 0, 0, 0>",
+            "array<i65: 1, 0, 0, 0, 0>",
+            "malformed text here: Format not",
+        ),
         ("array<i64: 4>", "array<i32: 4>", "loop.generic does not verify"),
         ("array<i64: 4>", "array<i128: 4>", "malformed text here: Format not"),
         ("array<i64: 4>", "array<f80: 4.0>", ""),

@@ -335,11 +335,12 @@ def test_refusals_name_the_reason(name: str, args: list[Any], message: str) -> N
     assert f"prims.{name}" in str(refused.value)
 
 
-def test_dynamic_dimensions_are_refused_with_the_op() -> None:
-    text = """func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {
-      %y = prims.exp(%x) : (tensor<?xf32>) -> tensor<?xf32>
-      func.return %y : tensor<?xf32>
+def test_sizes_that_data_decide_are_refused_with_the_op() -> None:
+    text = """func.func @main(%x: tensor<4xf32>) -> tensor<?x1xi64> {
+      %n = aten.nonzero.default(%x) : (tensor<4xf32>) -> tensor<?x1xi64>
+      %y = prims.neg(%n) : (tensor<?x1xi64>) -> tensor<?x1xi64>
+      func.return %y : tensor<?x1xi64>
     }"""
     module = lamina.parse(text)
-    with pytest.raises(UnsupportedError, match=r"prims\.exp: dynamic dimensions"):
+    with pytest.raises(UnsupportedError, match=r"prims\.neg: dynamic dimensions"):
         ConvertPrimsToLoopPass().apply(Context(), module)

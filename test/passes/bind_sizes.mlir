@@ -74,3 +74,29 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]}, %y: ten
                 %z: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch + 2 * length + 1>, #lamina.size<batch * length>]}) {
   func.return
 }
+
+// -----
+
+// Extents and index maps of nests get numbers, those that are known; the other sizes stay.
+// CHECK:      %[[M:.*]] = tensor.dim %x, %{{.*}} : tensor<4x?xf32>
+// CHECK:      loop.generic (d0, d1)[s0 = %{{.*}}] in [4, s0] reads(%x[(d0 * -1) + 3, d1] : tensor<4x?xf32>) writes([d0, d1] store : tensor<4x?xf32>)
+// CHECK:        arith.constant 3 : index
+// CHECK:      loop.reshape %{{.*}}[%{{.*}}] : tensor<4x?xf32> -> tensor<?xf32>
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<m>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %m = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %l = arith.subi %n, %c1 : index
+  %r = loop.generic (d0, d1)[s0 = %n, s1 = %l, s2 = %m] in [s0, s2] reads(%x[s1 - d0, d1] : tensor<?x?xf32>) writes([d0, d1] store : tensor<?x?xf32>) {
+  ^bb0(%v: f32):
+    %s = loop.size 1 : index
+    %i = arith.index_cast %s : index to i64
+    %f = arith.sitofp %i : i64 to f32
+    %w = arith.addf %v, %f : f32
+    loop.yield %w : f32
+  }
+  %p = arith.muli %n, %m : index
+  %q = loop.reshape %r[%p] : tensor<?x?xf32> -> tensor<?xf32>
+  func.return %q : tensor<?xf32>
+}

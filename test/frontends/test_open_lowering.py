@@ -1,0 +1,132 @@
+"""Programs go down with open sizes: at each layer they mean what torch says, whatever sizes are."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+from torch.export import Dim
+from torch.nn import functional
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+
+import lamina
+from lamina.frontends.exported_program import import_exported_program
+from lamina.lowering.pipeline import run_pipeline
+from lamina.runtime.interpreters import run_module
+
+N, M = Dim("N", max=4096), Dim("M", max=4096)
+
+Shape = tuple["int | Dim", ...]
+Program = tuple[int, Callable[..., Any], Sequence[Shape]]
+"""The least that sizes are, what is computed, and the shapes of its arguments."""
+
+PROGRAMS: dict[str, Program] = {
+    "broadcasts": (0, lambda x, y: functional.gelu(x + y), [(N, M), (M,)]),
+    "softmax": (0, lambda x: functional.softmax(x, -1), [(N, M)]),
+    "means": (0, lambda x: (x.mean(1), x.mean(0)), [(N, M)]),
+    "variances": (0, lambda x: (x.var(0), x.std()), [(N, M)]),
+    "largest": (1, lambda x: (x.amax(1), x.argmax(1)), [(N, M)]),
+    "product": (0, lambda x, y: x @ y, [(N, M), (M, 6)]),
+    "products": (1, lambda x: x @ x.transpose(1, 2), [(N, M, 7)]),
+    "layer norm": (0, lambda x: functional.layer_norm(x, (8,)), [(N, M, 8)]),
+    "group norm": (0, lambda x: functional.group_norm(x, 2), [(N, 4, M)]),
+    "norm in training": (
+        3,
+        lambda x: functional.batch_norm(x, None, None, training=True),
+        [(N, 3, M)],
+    ),
+    "attention": (1, functional.scaled_dot_product_attention, [(N, 2, M, 8)] * 3),
+    "joined": (0, lambda x, y: torch.cat([x, y], 1), [(N, M), (N, 3)]),
+    "flipped and turned": (0, lambda x: x.flip(1).t().contiguous(), [(N, M)]),
+    "rolled": (2, lambda x: x.roll(1, 0), [(N, 7)]),
+    "heads": (
+        0,
+        lambda x: x.view(*x.shape[:2], 2, 4).transpose(1, 2).contiguous().flatten(2),
+        [(N, M, 8)],
+    ),
+    "repeated": (0, lambda x: x.repeat(2, 3), [(N, M)]),
+    "triangle": (0, lambda x: x.tril() + torch.arange(x.shape[1]), [(N, M)]),
+    "made": (0, lambda x: torch.zeros(x.shape[0], 3) + x.shape[0], [(N, 7)]),
+    "windows": (3, lambda x: functional.max_pool2d(x, 3, 2, 1), [(1, 2, N, M)]),
+    "windows inside": (4, lambda x: functional.avg_pool2d(x, 2), [(1, 2, N, M)]),
+    "convolution": (
+        3,
+        lambda x, w: functional.conv2d(x, w, padding=1),
+        [(2, 3, N, M), (4, 3, 3, 3)],
+    ),
+    "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
+}
+
+PASSES: Sequence[Sequence[str]] = (
+    ("functionalize", "verify-functional"),
+    ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
+    ("convert-core-aten-to-prims", "verify-prims"),
+    ("split-complex", "convert-prims-to-loop", "verify-loop"),
+    ("canonicalize-loop", "limit-reads", "loop-cse", "verify-loop"),
+)
+"""What leads to each layer, at which the program is run."""
+
+SIZES = ((5, 7), (3, 3), (8, 5), (1, 1), (2, 1), (0, 4), (4, 0), (33, 18))
+
+
+class _Program(nn.Module):
+    def __init__(self, function: Callable[..., Any]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *args: Any) -> Any:
+        return self.function(*args)
+
+
+def _arguments(shapes: Sequence[Shape], n: int, m: int) -> list[torch.Tensor]:
+    torch.manual_seed(n * 100 + m)
+    numbers = {N: n, M: m}
+    return [torch.randn([e if isinstance(e, int) else numbers[e] for e in s]) for s in shapes]
+
+
+def _imported(least: int, function: Callable[..., Any], shapes: Sequence[Shape]) -> ModuleOp:
+    names = {N: Dim("N", min=least, max=4096), M: Dim("M", min=least, max=4096)}
+    dims = [{d: names[e] for d, e in enumerate(s) if not isinstance(e, int)} for s in shapes]
+    given = tuple(_arguments(shapes, 5, 7))
+    exported = torch.export.export(_Program(function), given, dynamic_shapes=(tuple(dims),))
+    text = str(import_exported_program(exported).module)
+    return lamina.parse(text.replace("in [0, 4096]", f"in [{least}, 4096]"))
+
+
+def _check(module: ModuleOp, program: Program) -> None:
+    least, function, shapes = program
+    for n, m in SIZES:
+        if min(n, m) < least:
+            continue
+        given = _arguments(shapes, n, m)
+        wanted = function(*given)
+        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        found = run_module(module, [tensor.numpy() for tensor in given])
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other.numpy(), rtol=1e-4, atol=1e-4)
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore")
+def test_each_layer_means_what_torch_says(name: str) -> None:
+    module = _imported(*PROGRAMS[name])
+    for passes in PASSES:
+        run_pipeline(module, passes, Context())
+        _check(lamina.parse(str(module)), PROGRAMS[name])  # and the text means the same
+
+
+@pytest.mark.parametrize("name", ["softmax", "joined", "in steps"])
+def test_loops_with_open_sizes_are_compiled(name: str) -> None:
+    least, function, shapes = PROGRAMS[name]
+    module = _imported(least, function, shapes)
+    run_pipeline(module, [name for passes in PASSES for name in passes], Context())
+    compiled = lamina.compile(str(module))
+    for n, m in ((5, 7), (6, 5), (8, 5), (5, 7)):
+        given = _arguments(shapes, n, m)
+        found = compiled(*[tensor.numpy() for tensor in given])
+        found = found[0] if isinstance(found, list | tuple) else found
+        np.testing.assert_allclose(found, function(*given).numpy(), rtol=1e-4, atol=1e-5)
+    assert "a program at loop: sizes are padded at aten only" in str(compiled.sizes)
