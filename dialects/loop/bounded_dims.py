@@ -149,11 +149,14 @@ def noted_bounds(nest: GenericOp) -> tuple[Bound, ...]:
 
 
 def _agreed(found: dict[GenericOp, dict[int, set[Bound]]]) -> Bounded:
-    """The bounds that all nests with any have, of one dimension each."""
+    """The bounds that all nests with any have, of one dimension each, as long in all of them: the
+    blocks in which they are walked are."""
     some = {nest: dims for nest, dims in found.items() if any(dims.values())}
     if any(len([b for b in dims.values() if b]) != 1 for dims in some.values()):
         return {}
     chosen = {nest: next((d, b) for d, b in dims.items() if b) for nest, dims in some.items()}
+    if len({nest.extents[dim] for nest, (dim, _) in chosen.items()}) > 1:
+        return {}
     sums = [n for n, (d, _) in chosen.items() if (c := Contraction.of(n)) and d in c.summed]
     if not sums:
         return {}

@@ -165,3 +165,46 @@ func.func private @returned(%s: tensor<64x64xf32>, %v: tensor<1x64x32xf32>) -> (
   }
   func.return %p, %o : tensor<64x64xf32>, tensor<64x32xf32>
 }
+
+// A product of fewer terms than the rows that it reads have: a block of one is none of the other.
+// CHECK-LABEL: @fewer_terms
+// CHECK-NOT: lamina.bounds
+func.func private @fewer_terms(%x: tensor<64x64xf32>, %w: tensor<1x16x32xf32>) -> tensor<64x32xf32> attributes {lamina.kernel} {
+  %e = loop.generic (i, j) in [64, 64] reads(%x[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    %j = loop.index 1 : index
+    %i = loop.index 0 : index
+    %c = arith.cmpi sle, %j, %i : index
+    %z = arith.constant 0.0 : f32
+    %y = arith.select %c, %v, %z : f32
+    loop.yield %y : f32
+  }
+  %r = loop.generic (i, n, j) in [64, 32, 16] reads(%e[i, j] : tensor<64x64xf32>, %w[n floordiv 32, j, n mod 32] : tensor<1x16x32xf32>) writes([i, n] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<64x32xf32>
+}
+
+// As many terms, for comparison.
+// CHECK-LABEL: @as_many_terms
+// CHECK: lamina.bounds = #loop.bounds<1,
+// CHECK: lamina.bounds = #loop.bounds<2,
+func.func private @as_many_terms(%x: tensor<64x64xf32>, %w: tensor<1x64x32xf32>) -> tensor<64x32xf32> attributes {lamina.kernel} {
+  %e = loop.generic (i, j) in [64, 64] reads(%x[i, j] : tensor<64x64xf32>) writes([i, j] store : tensor<64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    %j = loop.index 1 : index
+    %i = loop.index 0 : index
+    %c = arith.cmpi sle, %j, %i : index
+    %z = arith.constant 0.0 : f32
+    %y = arith.select %c, %v, %z : f32
+    loop.yield %y : f32
+  }
+  %r = loop.generic (i, n, j) in [64, 32, 64] reads(%e[i, j] : tensor<64x64xf32>, %w[n floordiv 32, j, n mod 32] : tensor<1x64x32xf32>) writes([i, n] add : tensor<64x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<64x32xf32>
+}

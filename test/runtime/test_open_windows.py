@@ -15,6 +15,7 @@ from torch.nn import functional
 
 import lamina
 from lamina.codegen.target import Target
+from lamina.dialects.errors import ExecutionError
 from lamina.frontends.exported_program import import_exported_program
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import lower
@@ -117,3 +118,31 @@ def test_through_torch_compile() -> None:
         given = _given(height, width)
         torch.testing.assert_close(compiled(*given), function(*given), rtol=1e-4, atol=1e-5)
     assert lamina.compile_count() - before <= 2
+
+
+def test_a_product_of_fewer_terms_than_windows_may_have() -> None:
+    """Windows of a row are as many as the matrix has rows, of which the version has room for more:
+    what is behind them is neither read nor multiplied."""
+
+    rows, matrix = torch.randn(17, 1, 5), torch.randn(3, 8)
+    text = """
+    func.func @main(%x: tensor<?x1x?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>,
+                                                          #lamina.size<h in [2, 256]>]},
+                    %w: tensor<3x8xf32>) -> tensor<?x8xf32> {
+      %n = aten.sym_size.int(%x, dim = 0) : (tensor<?x1x?xf32>) -> i64
+      %p = aten.avg_pool2d.default(%x, [2, 2], [2, 2], [1, 1], true)
+          : (tensor<?x1x?xf32>) -> tensor<?x1x?xf32>
+      %l = aten.sym_size.int(%p, dim = 2) : (tensor<?x1x?xf32>) -> i64
+      %v = aten.view.default(%p, size = [%n, %l])
+          : (tensor<?x1x?xf32>, i64, i64) -> tensor<?x?xf32>
+      %r = aten.mm.default(%v, %w) : (tensor<?x?xf32>, tensor<3x8xf32>) -> tensor<?x8xf32>
+      func.return %r : tensor<?x8xf32>
+    }"""
+    compiled = lamina.compile(text, versions="padded")
+    pooled = functional.avg_pool2d(rows, 2, stride=2, padding=1, ceil_mode=True)
+    wanted = (pooled @ matrix)[:, 0]
+    for _ in range(3):
+        found = torch.from_numpy(compiled(rows.numpy(), matrix.numpy()))
+        torch.testing.assert_close(found, wanted, rtol=1e-5, atol=1e-5)
+    with pytest.raises(ExecutionError, match="the sizes to sum over differ"):
+        compiled(torch.randn(17, 1, 200).numpy(), matrix.numpy())
