@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
+from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
@@ -226,6 +227,8 @@ class Conversion:
             reason = f"does not take operands of these types: {error}"
             raise unsupported(op, reason, nearest) from error
         except Exception as error:
+            if size_values.get() is not None and isinstance(error, TypeError | VerifyException):
+                raise unsupported(op, "its lowering takes numbers only", NUMBERS) from error
             place = describe_location(op.location)
             error.add_note(f"while lowering {op.name}" + (f" at {place}" if place else ""))
             raise

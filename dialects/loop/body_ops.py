@@ -82,9 +82,7 @@ class IndexOp(IRDLOperation):
         return cls(dim)
 
     def verify_(self) -> None:
-        parent = self.parent_op()
-        while parent is not None and "domain" not in parent.properties:
-            parent = parent.parent_op()
+        parent = _nest_around(self)
         if parent is None:
             return
         domain = parent.properties["domain"]
@@ -93,6 +91,14 @@ class IndexOp(IRDLOperation):
             raise VerifyException(
                 f"loop.index {self.dim.value.data}: the domain has {len(domain)} dimensions"
             )
+
+
+def _nest_around(op: Operation) -> Operation | None:
+    """The nest in whose body an op stands, if it stands in one."""
+    parent = op.parent_op()
+    while parent is not None and "domain" not in parent.properties:
+        parent = parent.parent_op()
+    return parent
 
 
 @irdl_op_definition
@@ -117,6 +123,12 @@ class SizeOp(IRDLOperation):
         parser.parse_punctuation(":")
         parser.parse_type()
         return cls(place)
+
+    def verify_(self) -> None:
+        nest = _nest_around(self)
+        count = 0 if nest is None else len(getattr(nest, "sizes", ()))
+        if nest is not None and self.place.value.data >= count:
+            raise VerifyException(f"loop.size {self.place.value.data}: the nest has {count} sizes")
 
 
 @irdl_op_definition

@@ -277,6 +277,7 @@ class GenericOp(IRDLOperation):
             from lamina.dialects.loop.open_nests import verify_open_nest
 
             verify_open_nest(self)  # pyright: ignore[reportArgumentType] - Self
+            self._verify_notes()
             return
         verify_reads(self.inputs, self.read_maps, self.pad_values, extents)
         written, names = self.written_types, self.combiner_names
@@ -290,6 +291,9 @@ class GenericOp(IRDLOperation):
             elements = [element_type(kind) for kind in written]
             reduced = left_out(self.write_maps, extents)
             verify_monoids(names, self.given_identities, self.regions[1:], elements, reduced)
+        self._verify_notes()
+
+    def _verify_notes(self) -> None:
         if self.attributes:
             from lamina.dialects.loop.nest_attributes import verify_notes
 

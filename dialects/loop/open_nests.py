@@ -76,9 +76,6 @@ def _verify_forms(op: GenericOp, count: int, rank: int) -> None:
             raise VerifyException(
                 f"loop.generic: unknown combiner '{combiner}'; one of {', '.join(COMBINERS)}"
             )
-    for inner in op.block.ops:
-        if isinstance(inner, SizeOp) and inner.place.value.data >= count:
-            raise VerifyException(f"loop.size {inner.place.value.data}: the nest has {count} sizes")
 
 
 def extents_at(op: GenericOp, sizes: Sequence[Extent]) -> tuple[Extent, ...]:

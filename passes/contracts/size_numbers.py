@@ -28,18 +28,20 @@ class KnownSizes(Protocol):
 def _size(op: Operation, known: KnownSizes) -> Extent | None:
     """A dimension of a tensor, where the op says which one as a constant, and it is known."""
     assert isinstance(op, SchemaOp)
-    dim, shape = op.arg("dim"), known.shape(op.operands[0])
-    if not isinstance(dim, int) or not -len(shape) <= dim < len(shape):
-        return None
-    return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
+    return _extent(known.shape(op.operands[0]), op.arg("dim"))
 
 
 def _dim(op: Operation, known: KnownSizes) -> Extent | None:
-    """What `tensor.dim` gives, as `_size`."""
-    dim, shape = known.numbers.get(op.operands[1]), known.shape(op.operands[0])
-    if not isinstance(dim, int) or not 0 <= dim < len(shape):
+    """What `tensor.dim` gives."""
+    return _extent(known.shape(op.operands[0]), known.numbers.get(op.operands[1]))
+
+
+def _extent(shape: tuple[Extent, ...], dim: object) -> Extent | None:
+    """One of a shape; None where nobody knows which, or what it is."""
+    if not isinstance(dim, int) or not -len(shape) <= dim < len(shape):
         return None
-    return shape[dim] if isinstance(shape[dim], Size) or shape[dim] >= 0 else None
+    extent = shape[dim]
+    return extent if isinstance(extent, Size) or extent >= 0 else None
 
 
 def _count(op: Operation, known: KnownSizes) -> Extent | None:

@@ -243,3 +243,23 @@ func.func @largest(%x: tensor<8x64xf32>) -> (tensor<8xf32>, tensor<8xf32>, tenso
   }
   func.return %v, %s, %i : tensor<8xf32>, tensor<8xf32>, tensor<8xi32>
 }
+
+// Extents, and numbers in index maps, that are values.
+// CHECK-LABEL: @sizes
+func.func @sizes(%x: tensor<?x8xf32>, %n: index, %k: index) -> tensor<?xf32> {
+  // CHECK: loop.generic (d0, d1)[s0 = %n, s1 = %k] in [s0, 8] reads(%x[s1 + (d0 * -1), d1] pad 0.000000e+00 : f32 : tensor<?x8xf32>) writes([d0, d1] store : tensor<?x8xf32>)
+  %r = loop.generic (i, j)[rows = %n, last = %k] in [rows, 8] reads(%x[last - i, j] pad 0.0 : f32 : tensor<?x8xf32>) writes([i, j] store : tensor<?x8xf32>) {
+  ^bb0(%v: f32):
+    // CHECK: loop.size 1 : index
+    %s = loop.size 1 : index
+    %i = arith.index_cast %s : index to i64
+    %f = arith.sitofp %i : i64 to f32
+    %w = arith.addf %v, %f : f32
+    loop.yield %w : f32
+  }
+  %c8 = arith.constant 8 : index
+  %m = arith.muli %n, %c8 : index
+  // CHECK: loop.reshape %r[%m] : tensor<?x8xf32> -> tensor<?xf32>
+  %q = loop.reshape %r[%m] : tensor<?x8xf32> -> tensor<?xf32>
+  func.return %q : tensor<?xf32>
+}

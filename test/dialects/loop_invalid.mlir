@@ -625,3 +625,71 @@ func.func @fourier_turns(%x: tensor<4x8x2xf32>, %t: tensor<4x2xf32>) -> tensor<4
   func.return %r : tensor<4x8x2xf32>
 }
 // CHECK: turns of 8 numbers are 8x2
+
+
+// -----
+
+func.func @no_size(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = loop.generic (d0) in [4] reads(%x[d0] : tensor<4xf32>) writes([d0] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    %s = loop.size 0 : index
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: loop.size 0: the nest has 0 sizes
+
+// -----
+
+func.func @unknown_size(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %r = loop.generic (d0)[s0 = %n] in [s1] reads(%x[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: 's1' is not a size of this domain (s0)
+
+// -----
+
+func.func @negative(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = loop.generic (d0) in [-4] reads(%x[d0] : tensor<4xf32>) writes([d0] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: negative extent -4
+
+// -----
+
+func.func @label(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) attributes {lamina.op = 3 : i64} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: lamina.op is a string, or several: not 3 : i64
+
+// -----
+
+func.func @scan_of_sizes(%x: tensor<?xf32>, %n: index, %z: tensor<f32>) -> tensor<?xf32> {
+  %r = loop.scan (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>) carries(f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %c: f32):
+    loop.yield %c, %c : f32, f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: the domain of loop.scan has numbers only, not values
+
+// -----
+
+func.func @stores(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%x[d0] pad 0 : i64 : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: the pad 0 : i64 is no element of tensor<?xf32>

@@ -6,12 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+import torch
 
+from lamina.frontends import dynamo, dynamo_sizes
 from lamina.runtime import size_versions
-
-torch: Any = pytest.importorskip("torch")
-dynamo: Any = pytest.importorskip("lamina.frontends.dynamo")
-dynamo_sizes: Any = pytest.importorskip("lamina.frontends.dynamo_sizes")
 
 SIZES = (0, 1, 5, 7, 64, 1500, 5, 1500, 7, 0)
 """Of which those above 1,024 have a version of their own."""
