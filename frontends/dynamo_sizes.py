@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from ctypes import c_int64
 from math import prod
+from operator import itemgetter
 from typing import Any, Protocol
 
 import torch
@@ -22,7 +22,6 @@ from torch.fx.experimental.symbolic_shapes import (
 from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
 from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
-from lamina.frontends.dynamo_choice import OtherSizesError, chosen_call
 from lamina.frontends.open_sizes import range_of, sized_symbols
 from lamina.frontends.torch_types import known_size
 from lamina.lowering.choose_padding import Padding
@@ -100,13 +99,9 @@ class SizedDynamoCall:
         self._runs: dict[Any, tuple[Call, c_int64]] = {}
         self._known: list[Version] = []
         self._versions.find(self._hints)
-        if self._places and not self._dims:
-            # A function as `__call__` of the object's own type is what Python calls fastest.
-            called = staticmethod(
-                chosen_call(self._places, self._runs, weakref.WeakMethod(self._called))
-            )
-            own_type: Any = type("SizedDynamoCall", (type(self),), {"__call__": called})
-            self.__class__ = own_type
+        by_places = self._places and not self._dims
+        self._told = itemgetter(*self._places) if by_places else None
+        """The symbols of a call: one, or a tuple of several; None where arguments are asked."""
 
     @property
     def sizes(self) -> Sizes:
@@ -114,7 +109,17 @@ class SizedDynamoCall:
         return self._versions.sizes
 
     def __call__(self, args: list[Any]) -> list[Any]:
-        """Runs the version for the symbols among the arguments."""
+        """Runs the version for the symbols among the arguments; each set is looked for once."""
+        held = None if self._told is None else self._runs.get(self._told(args))
+        if held is not None:
+            run, calls = held
+            try:
+                results = run(args)
+            except OtherSizesError:
+                pass
+            else:
+                calls.value += 1
+                return results
         return self._called(args)
 
     def _called(self, args: list[Any]) -> list[Any]:
@@ -181,6 +186,10 @@ class SizedDynamoCall:
         copied = fx.Graph()
         copied.output(copied.graph_copy(self._graph.graph, {}))
         return fx.GraphModule(self._graph, copied)
+
+
+class OtherSizesError(Exception):
+    """The arguments have sizes that a version is not for."""
 
 
 def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
