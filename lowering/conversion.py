@@ -274,18 +274,18 @@ class Conversion:
             self._convert_regions(root, kept)
 
     def _convert_regions(self, root: Operation, kept: Collection[str]) -> None:
-        prefix = self.source + "."
+        prefix, is_open = self.source + ".", size_values.get() is not None
         for region in root.regions:
             for block in region.blocks:
                 op = block.first_op
                 while op is not None:
                     following = op.next_op
-                    if isinstance(op, RegionOp):
+                    if is_open and isinstance(op, RegionOp):
                         refuse_sizes_within(op)
                     if op.regions:
                         self.convert(op, kept)
                     taken = op.name not in kept and self._takes(op.name, prefix)
-                    if taken and not (op.results and becomes_size(op)):
+                    if taken and not (is_open and op.results and becomes_size(op)):
                         self.apply(op)
                     op = following
 
