@@ -21,7 +21,7 @@ from xdsl.ir import SSAValue, Use
 from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.sizes import Size
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
@@ -175,7 +175,9 @@ class _Trial:
         except UnsupportedError as error:
             self.error = error.with_traceback(None)  # it would hold all that was tried
             return
-        except VerifyException as error:  # sizes that go together, of which only some are padded
+        # Sizes that go together, of which only some are padded; or one of which an op makes
+        # something else, as is found where the others are numbers.
+        except (InputError, VerifyException) as error:
             self.error = UnsupportedError(f"sizes {', '.join(padded)}", str(error).splitlines()[0])
             return
         self._bounded = _main(copy)

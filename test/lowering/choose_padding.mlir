@@ -105,3 +105,13 @@ func.func @main(%t: tensor<?x8xf32> {lamina.dims = [#lamina.size<n>]}, %i: tenso
   %1 = aten.mul.Scalar(%0, %n) : (tensor<?x8xf32>, i64) -> tensor<?x8xf32>
   func.return %1 : tensor<?x8xf32>
 }
+
+// -----
+
+// An op makes something else of no channels, as is found where its other sizes are numbers: it has a version for each number of them.
+// CHECK: lamina.padding = {c = "exact"
+func.func @main(%x: tensor<1x?x?x?xf32> {lamina.dims = [#lamina.size<c>, #lamina.size<h>, #lamina.size<w>]},
+                %k: tensor<?x4x?x?xf32> {lamina.dims = [#lamina.size<c>, #lamina.size<kh>, #lamina.size<kw>]}) -> tensor<1x4x?x?xf32> {
+  %0 = aten.conv_transpose2d.input(%x, %k) : (tensor<1x?x?x?xf32>, tensor<?x4x?x?xf32>) -> tensor<1x4x?x?xf32>
+  func.return %0 : tensor<1x4x?x?xf32>
+}
