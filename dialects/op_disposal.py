@@ -1,37 +1,90 @@
-"""Ops that nobody has any more are taken apart, so that Python frees them at once."""
+"""Ops that nobody has any more are taken apart, so that Python frees them at once.
+
+Ops, blocks, values and uses refer to one another. Left as they are, they wait for the cycle
+collector, which takes some 20 us for an op; without fields they go by their reference counts, in 1.
+Who still refers to one of them finds nothing in it but that it has no parent.
+"""
 
 from __future__ import annotations
 
-from xdsl.ir import Operation
+from collections.abc import Callable, Sequence
+
+from xdsl.ir import Block, Operation, Region, SSAValue
 
 
 def dispose(op: Operation) -> None:
     """Takes all fields from `op`, which stands nowhere, and from everything under it.
 
-    Ops, blocks, values and uses refer to one another. Left as they are, they wait for the cycle
-    collector, which takes some 20 us for an op; without fields they go by their reference counts,
-    in 1. Who still refers to one of them finds nothing in it.
+    The values that it uses go with it: their uses are not told.
     """
-    # The links themselves: xDSL's properties that give them are half of the time.
+    _take_apart(op, _forget_uses)
+
+
+def erase(op: Operation) -> None:
+    """Erases `op`, wherever it stands, as `Operation.erase` does, and takes it apart.
+
+    Raises ValueError if one of its results has a use.
+    """
+    for result in op.results:
+        if result.first_use is not None:
+            raise ValueError(f"a result of '{op.name}' that is erased has uses")
+    if op.parent is not None:
+        op.parent.detach_op(op)
+    _take_apart(op, _remove_uses)
+
+
+def replace(
+    op: Operation, new: Operation | Sequence[Operation], values: Sequence[SSAValue] | None = None
+) -> None:
+    """Puts ops in the place of one, and `values` (the results of the last) in that of its results.
+
+    As `Rewriter.replace_op`, with `op` taken apart.
+    """
+    made = [new] if isinstance(new, Operation) else new
+    block = op.parent
+    assert block is not None
+    given = made[-1].results if values is None else values
+    for old, value in zip(op.results, given, strict=True):
+        old.replace_all_uses_with(value)
+    block.insert_ops_before(made, op)
+    hint = op.results[0].name_hint if op.results else None
+    for result in [result for one in made for result in one.results] if hint else ():
+        result.name_hint = result.name_hint or hint
+    erase(op)
+
+
+def _take_apart(op: Operation, end_uses: Callable[[Operation], None]) -> None:
     for region in op.regions:
-        block = region._first_block  # pyright: ignore[reportPrivateUsage]
-        while block is not None:
-            inner = block._first_op  # pyright: ignore[reportPrivateUsage]
-            while inner is not None:
-                following = inner._next_op  # pyright: ignore[reportPrivateUsage]
-                if inner.regions:
-                    dispose(inner)
-                else:
-                    _clear(inner)
-                inner = following
-            next_block = block._next_block  # pyright: ignore[reportPrivateUsage]
-            vars(block).clear()
-            block = next_block
-        vars(region).clear()
-    _clear(op)
+        _take_region_apart(region, end_uses)
+    end_uses(op)
+    vars(op).clear()
 
 
-def _clear(op: Operation) -> None:
+def _take_region_apart(region: Region, end_uses: Callable[[Operation], None]) -> None:
+    # The links themselves: xDSL's properties that give them are half of the time.
+    block = region._first_block  # pyright: ignore[reportPrivateUsage]
+    while block is not None:
+        block = _take_block_apart(block, end_uses)
+    vars(region).clear()
+
+
+def _take_block_apart(block: Block, end_uses: Callable[[Operation], None]) -> Block | None:
+    op = block._first_op  # pyright: ignore[reportPrivateUsage]
+    while op is not None:
+        following = op._next_op  # pyright: ignore[reportPrivateUsage]
+        _take_apart(op, end_uses)
+        op = following
+    next_block = block._next_block  # pyright: ignore[reportPrivateUsage]
+    vars(block).clear()
+    return next_block
+
+
+def _forget_uses(op: Operation) -> None:
     for use in op._operand_uses:  # pyright: ignore[reportPrivateUsage]
         use._prev_use = None  # the uses of a value are a list with links both ways
-    vars(op).clear()
+
+
+def _remove_uses(op: Operation) -> None:
+    uses = zip(op._operands, op._operand_uses, strict=True)  # pyright: ignore[reportPrivateUsage]
+    for operand, use in uses:
+        operand.remove_use(use)

@@ -30,6 +30,7 @@ from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
+from lamina.dialects.op_disposal import erase
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.sizes import UndecidedSizeError
@@ -200,8 +201,7 @@ class Conversion:
     def apply(self, op: Operation) -> Sequence[SSAValue | None]:
         """Replace one op. Returns the replacement values; raises `UnsupportedError`."""
         values = self.lowered(op)
-        op.detach()
-        op.erase()
+        erase(op)
         return values
 
     def lowered(self, op: Operation) -> Sequence[SSAValue | None]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
 
 from lamina.dialects.identity_cache import once_an_object
 from lamina.passes.contracts.declared import arguments_of, results_of
@@ -72,33 +72,45 @@ def _kernel_text(module: ModuleOp, name: str) -> str:
     """
     kernel = function_named(module, name)
     assert kernel is not None
-    numbers: dict[SSAValue, int] = {}
-    lines: list[str] = []
+    text = _Text()
+    text.lines.append(_said(kernel.function_type))
+    for block in kernel.body.blocks:
+        text.lines.append(text.typed(block.args))
+        text.say_ops(block)
+    return _digest("\n".join(text.lines))
 
-    def number(value: SSAValue) -> str:
-        return f"%{numbers.setdefault(value, len(numbers))}"
 
-    def say(op: Operation) -> None:
-        operands = ", ".join(map(number, op.operands))
-        results = ", ".join([f"{number(r)}: {_said(r.type)}" for r in op.results])
+class _Text:
+    """Lines that say ops, with values by the order in which they are seen."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self._numbers: dict[SSAValue, int] = {}
+
+    def say_ops(self, block: Block) -> None:
+        """The ops of a block, with those in their regions."""
+        for op in block.ops:
+            self._say(op)
+
+    def typed(self, values: Sequence[SSAValue]) -> str:
+        """Values with their types."""
+        return ", ".join([f"{self._number(value)}: {_said(value.type)}" for value in values])
+
+    def _say(self, op: Operation) -> None:
+        operands = ", ".join(map(self._number, op.operands))
         properties = [f"{n} = {_said(a)}" for n, a in sorted(op.properties.items())]
         noted = [f"{n} = {_said(a)}" for n, a in sorted(op.attributes.items())]
-        lines.append(f"{op.name}({operands}) -> ({results}) <{properties}> {noted}")
+        results = self.typed(op.results)
+        self.lines.append(f"{op.name}({operands}) -> ({results}) <{properties}> {noted}")
         for region in op.regions:
-            lines.append("{")
+            self.lines.append("{")
             for block in region.blocks:
-                arguments = ", ".join([f"{number(a)}: {_said(a.type)}" for a in block.args])
-                lines.append(f"^({arguments})")
-                for inner in block.ops:
-                    say(inner)
-            lines.append("}")
+                self.lines.append(f"^({self.typed(block.args)})")
+                self.say_ops(block)
+            self.lines.append("}")
 
-    lines.append(_said(kernel.function_type))
-    for block in kernel.body.blocks:
-        lines.append(", ".join([f"{number(a)}: {_said(a.type)}" for a in block.args]))
-        for op in block.ops:
-            say(op)
-    return _digest("\n".join(lines))
+    def _number(self, value: SSAValue) -> str:
+        return f"%{self._numbers.setdefault(value, len(self._numbers))}"
 
 
 @once_an_object

@@ -79,15 +79,16 @@ def _rule_of(cls: type[SchemaOp]) -> ResultRule | None:
 
 
 def _rule_arguments(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> dict[str, Any]:
-    def read(value: Any) -> Any:
-        if isinstance(value, SSAValue):
-            return seen(value)
-        return [read(entry) for entry in value] if isinstance(value, list) else value
-
     return {
-        name: read(value) if isinstance(value, SSAValue | list) else value
+        name: _read(value, seen) if isinstance(value, SSAValue | list) else value
         for name, value in op.args().items()
     }
+
+
+def _read(value: Any, seen: Callable[[SSAValue], Any]) -> Any:
+    if isinstance(value, SSAValue):
+        return seen(value)
+    return [_read(entry, seen) for entry in value] if isinstance(value, list) else value
 
 
 def as_type(value: SSAValue) -> Any:

@@ -8,6 +8,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of, shape_of
+from lamina.dialects.op_disposal import erase
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.split_domains import domain_part
 
@@ -51,9 +52,7 @@ def cut_border(nest: GenericOp, image: SSAValue) -> tuple[GenericOp, list[Generi
         outside = [part for part in ((0, low), (high, extent)) if part[0] < part[1]]
         edges += [_without(domain_part(nest, dim, *part), image) for part in outside]
         whole, nest = nest, domain_part(nest, dim, low, high)
-        block = whole.parent_block()
-        assert block is not None
-        block.erase_op(whole)
+        erase(whole)
     return nest, edges
 
 

@@ -100,12 +100,19 @@ class Rule:
             self._name(op)
             self.log.pair(producer, op, value, said)
 
+    def note(self, *nests: GenericOp) -> None:
+        """Keeps the names of nests that may be erased soon."""
+        for nest in nests:
+            self._names_of(nest)
+
     def fused(self, nest: GenericOp, producer: GenericOp, op: GenericOp) -> None:
-        """`nest` stands for `op` with `producer` in it, which may live on for others."""
-        of_producer = self._names_of(producer)
+        """`nest` stands for `op` with `producer` in it, which may live on for others.
+
+        Their names were noted before: they may be erased by now.
+        """
+        of_producer = self.names[producer]
         names = of_producer if producer.parent is None else dict(of_producer)
-        names |= self._names_of(op)
-        del self.names[op]
+        names |= self.names.pop(op)
         self.names[nest] = names
 
     def tidied(self, op: GenericOp, number: int = 0) -> tuple[GenericOp, int]:
@@ -226,6 +233,7 @@ def _try_inline(
             return None
         composed.append(tuple(substitute(f, position) for f in read))
     rule.tell(producer, op, value, said)
+    rule.note(producer, op)
     copies, blocks = rule.bodies.count(producer, op, value), (producer.block, op.block)
     is_copy = not value.has_one_use() or producer.block in rule.copied or op.block in rule.copied
     if pad is None:

@@ -9,6 +9,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, map_of
 from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.op_disposal import erase
 from lamina.passes.fusion.padded_inlining import Guard, Pads, index_value
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild, replace_body
 
@@ -101,7 +102,7 @@ def take_over(
     end = merged.last_op
     assert isinstance(end, YieldOp)
     outer[number].replace_all_uses_with(end.values[0])
-    merged.erase_op(end)
+    erase(end)
 
     given, reads = op.reads, list[Read]()
     order: list[BlockArgument] = []

@@ -40,6 +40,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
 from lamina.dialects.loop.labels import names_of
+from lamina.dialects.op_disposal import replace
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
@@ -185,7 +186,7 @@ def _outline(
         SymbolRefAttr(target.sym_name), list(kernel.inputs), [r.type for r in kernel.res]
     )
     call.location = kernel.location
-    Rewriter.replace_op(kernel, call, list(call.res))
+    replace(kernel, call)
 
 
 def _explain_too(target: func.FuncOp, kernel: KernelOp) -> None:
@@ -238,23 +239,30 @@ def _known(attribute: Attribute) -> _Known:
 
 def structure(op: Operation) -> Hashable:
     """A key that is equal for ops equal up to value names, locations and outer operands."""
-    numbers: dict[SSAValue, int] = {}
+    numbered = _Numbered()
+    return tuple([numbered.block(block) for region in op.regions for block in region.blocks])
 
-    def number(value: SSAValue) -> int:
-        return numbers.setdefault(value, len(numbers))
 
-    def of_block(block: Block) -> Hashable:
-        arguments = tuple([(number(a), _known(a.type)) for a in block.args])
-        return arguments, tuple([of_op(inner) for inner in block.ops])
+class _Numbered:
+    """Keys of blocks and ops, with values by the order in which they are seen."""
 
-    def of_op(inner: Operation) -> Hashable:
+    def __init__(self) -> None:
+        self._numbers: dict[SSAValue, int] = {}
+
+    def block(self, block: Block) -> Hashable:
+        """Arguments and ops."""
+        arguments = tuple([(self._number(a), _known(a.type)) for a in block.args])
+        return arguments, tuple([self._op(op) for op in block.ops])
+
+    def _op(self, op: Operation) -> Hashable:
         return (
-            inner.name,
-            tuple([number(o) for o in inner.operands]),
-            tuple([(number(r), _known(r.type)) for r in inner.results]),
-            tuple([(n, _known(inner.properties[n])) for n in sorted(inner.properties)]),
-            tuple([(n, _known(inner.attributes[n])) for n in sorted(inner.attributes)]),
-            tuple([of_block(block) for region in inner.regions for block in region.blocks]),
+            op.name,
+            tuple([self._number(o) for o in op.operands]),
+            tuple([(self._number(r), _known(r.type)) for r in op.results]),
+            tuple([(n, _known(op.properties[n])) for n in sorted(op.properties)]),
+            tuple([(n, _known(op.attributes[n])) for n in sorted(op.attributes)]),
+            tuple([self.block(block) for region in op.regions for block in region.blocks]),
         )
 
-    return tuple(of_block(block) for region in op.regions for block in region.blocks)
+    def _number(self, value: SSAValue) -> int:
+        return self._numbers.setdefault(value, len(self._numbers))

@@ -21,6 +21,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.nest_attributes import LAYOUT
+from lamina.dialects.op_disposal import erase
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -82,7 +83,7 @@ def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
             back = _restored(before, after, order)
             block.insert_op_after(back, new)
             before.replace_all_uses_with(back.results[0])
-    block.erase_op(nest)
+    erase(nest)
     return new
 
 

@@ -30,6 +30,7 @@ from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.dialects.op_disposal import erase, replace
 
 Number: TypeAlias = IntegerAttr | FloatAttr
 
@@ -52,15 +53,15 @@ def simplify_body(block: Block) -> None:
             first = constants.setdefault(op.value, op.result)
             value = first if first is not op.result else None
         if value is not None:
-            Rewriter.replace_op(op, [], [value])
+            replace(op, [], [value])
             continue
         op = _cheaper(op, constants)
         first = seen.setdefault(_key(op), op)
         if first is not op:
-            Rewriter.replace_op(op, [], list(first.results))
+            replace(op, [], first.results)
     for op in reversed(list(block.ops)):
         if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
-            Rewriter.erase_op(op)
+            erase(op)
 
 
 def constant_of(value: SSAValue) -> Number | None:

@@ -25,6 +25,7 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_ro
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.predicates import SLT, ULT
+from lamina.dialects.op_disposal import erase
 from lamina.passes.cost.fusion_cost import body_cost, op_cost
 from lamina.passes.cost.fusion_limits import LEAST_PAIRS, LEAST_SHARE, MANY_CUTS, MAX_PARTS
 from lamina.passes.fusion.outline_kernels import kernel_functions
@@ -153,9 +154,7 @@ def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
         return None
     dim, limit = best
     halves = [domain_part(nest, dim, 0, limit), domain_part(nest, dim, limit, nest.extents[dim])]
-    block = nest.parent_block()
-    assert block is not None
-    block.erase_op(nest)
+    erase(nest)
     return halves
 
 

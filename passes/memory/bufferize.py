@@ -42,6 +42,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
+from lamina.dialects.op_disposal import replace
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import KERNEL, MAKERS, verify_results
@@ -156,7 +157,7 @@ def _write_into(op: GenericOp | OrderedNest | SortOp | FourierOp, outs: list[SSA
         )
     new.attributes.update(op.attributes)
     new.location = op.location
-    Rewriter.replace_op(op, new, outs)
+    replace(op, new, outs)
 
 
 def _body_on_buffers(op: GenericOp | OrderedNest) -> Region:
@@ -221,7 +222,7 @@ class _Entry:
         else:
             call = _extern_call(self.block, op, outs, self.attributes)
         call.location = op.location
-        Rewriter.replace_op(op, call, outs)
+        replace(op, call, outs)
 
 
 def _allocate_before(value: SSAValue, op: Operation) -> SSAValue:

@@ -27,9 +27,9 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
+from lamina.dialects.op_disposal import replace
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
 from lamina.passes.memory.in_place import in_place_pairs
@@ -73,20 +73,18 @@ class Order:
     @classmethod
     def of(cls, block: Block) -> Order:
         """The order of a block's ops, each before those in its regions."""
-        positions: dict[Operation, int] = {}
-        ends: dict[Operation, int] = {}
+        order = cls({}, {})
+        order._number(block)
+        return order
 
-        def number(inside: Block) -> None:
-            for op in inside.ops:
-                positions[op] = len(positions)
-                for region in op.regions:
-                    for inner in region.blocks:
-                        number(inner)
-                if type(op) in LOOPS:
-                    ends[op] = len(positions) - 1
-
-        number(block)
-        return cls(positions, ends)
+    def _number(self, block: Block) -> None:
+        for op in block.ops:
+            self.positions[op] = len(self.positions)
+            for region in op.regions:
+                for inner in region.blocks:
+                    self._number(inner)
+            if type(op) in LOOPS:
+                self.ends[op] = len(self.positions) - 1
 
     def span(self, user: Operation, allocation: Operation) -> tuple[int, int]:
         """From where to where a use needs a buffer: all of a loop that the buffer outlives."""
@@ -145,7 +143,7 @@ def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
             home = allocation.parent
             assert home is not None
             home.insert_op_before(offset, allocation)
-            Rewriter.replace_op(allocation, view)
+            replace(allocation, view)
     given = [DictionaryAttr({})] * (len(block.args) - 1)
     attributes = list(function.arg_attrs.data) if function.arg_attrs else given
     attributes.append(DictionaryAttr({"lamina.kind": ARENA}))

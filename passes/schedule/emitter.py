@@ -280,17 +280,27 @@ class Emitter:
         body: NestBody,
     ) -> list[SSAValue]:
         """Serial loops over a box, the last dimension innermost."""
+        return self._within([], bounds, list(carried), body)
 
-        def level(inner: Emitter, outer: list[Index], values: list[SSAValue]) -> list[SSAValue]:
-            if len(outer) == len(bounds):
-                return list(body(inner, outer, values))
+    def _within(
+        self,
+        outer: list[Index],
+        bounds: Sequence[tuple[Index, Index]],
+        carried: list[SSAValue],
+        body: NestBody,
+    ) -> list[SSAValue]:
+        """The loops of `nest` inside of those at `outer`.
 
-            def step(within: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
-                return level(within, [*outer, at], values)
+        No function in a function, which refers to itself: it would keep all ops that were made from
+        being freed.
+        """
+        if len(outer) == len(bounds):
+            return list(body(self, outer, carried))
 
-            return inner.loop(*bounds[len(outer)], 1, values, step)
+        def step(inner: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
+            return inner._within([*outer, at], bounds, values, body)
 
-        return level(self, [], list(carried))
+        return self.loop(*bounds[len(outer)], 1, carried, step)
 
     def parallel(self, count: Index, body: Callable[[Emitter, Index], None]) -> None:
         """A parallel loop over `0 .. count`, whose iterations do not depend on one another."""

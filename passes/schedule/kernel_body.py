@@ -12,6 +12,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.op_disposal import erase
 from lamina.passes.schedule.call_extents import CallExtents
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -94,7 +95,7 @@ class KernelBody:
         """Put the end back, and erase what is not needed any more, the last one first."""
         self.emit.run(self._end)
         for op in reversed(done):
-            op.erase()
+            erase(op)
         expand_live_ops(self.function, self.memory.flat)
 
 

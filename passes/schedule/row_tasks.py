@@ -17,6 +17,7 @@ from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
+from lamina.dialects.op_disposal import erase
 from lamina.passes.contracts.task_loops import LOOPS, index_range
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
@@ -103,9 +104,7 @@ def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
         for op in ops[first:]:
             emit.again(op)
     for nest in nests:
-        if nest.parent is not None:
-            nest.detach()
-        nest.erase()
+        erase(nest)
 
 
 def _copies_pairs(emit: Emitter, nests: Sequence[GenericOp], memory: Memory) -> bool:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import gc
 import weakref
 
-from lamina.dialects.op_disposal import dispose
+import pytest
+from xdsl.dialects import arith
+
+from lamina.dialects.op_disposal import dispose, erase, replace
 from lamina.dialects.op_list import list_ops
 from lamina.runtime.layers import parse
 
@@ -42,3 +45,38 @@ def test_what_stands_elsewhere_is_left_alone() -> None:
     dispose(module)
     assert str(copy) == before
     copy.verify()
+
+
+def test_erased_ops_leave_no_uses_and_go_at_once() -> None:
+    module = parse(TEXT)
+    nest = next(op for op in list_ops(module) if op.name == "loop.generic")
+    function = nest.parent_block()
+    assert function is not None
+    argument, end = function.args[0], function.last_op
+    assert end is not None
+    with pytest.raises(ValueError, match=r"a result of 'loop\.generic' that is erased has uses"):
+        erase(nest)
+    end.operands = [argument]
+    inner = weakref.ref(list_ops(nest)[-1])
+    gc.disable()
+    try:
+        erase(nest)
+        assert inner() is None
+        assert nest.parent is None
+    finally:
+        gc.enable()
+    assert [use.operation for use in argument.uses] == [end]
+    module.verify()
+
+
+def test_what_replaces_an_op_takes_its_name_and_place() -> None:
+    module = parse(TEXT)
+    product = next(op for op in list_ops(module) if op.name == "arith.mulf")
+    (x, y), user = product.operands, product.next_op
+    new = arith.AddfOp(x, y)
+    replace(product, new)
+    assert new.result.name_hint == "w"
+    assert new.next_op is user
+    assert user is not None
+    assert list(user.operands) == [new.result]
+    module.verify()
