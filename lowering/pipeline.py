@@ -117,6 +117,7 @@ STAGES: tuple[Stage, ...] = (
             "fuse-gathers",
             "split-reductions",
             "align-dims",
+            "note-least-extents",
             "fuse-kernels",
             "merge-siblings",
             "fuse-column-sums",

@@ -76,6 +76,7 @@ PASSES: dict[str, str] = {
     "align-dims": "lamina.passes.loop.align_dims:AlignDimsPass",
     "split-reductions": "lamina.passes.loop.split_reductions:SplitReductionsPass",
     "fuse-column-sums": "lamina.passes.fusion.fuse_column_sums:FuseColumnSumsPass",
+    "note-least-extents": "lamina.passes.fusion.note_least_extents:NoteLeastExtentsPass",
     "fuse-kernels": "lamina.passes.fusion.fuse_kernels:FuseKernelsPass",
     "merge-small-kernels": "lamina.passes.fusion.merge_small_kernels:MergeSmallKernelsPass",
     "pack-in-tasks": "lamina.passes.fusion.pack_in_tasks:PackInTasksPass",

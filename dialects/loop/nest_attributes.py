@@ -38,6 +38,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import NEST, rows_of, verify_nest_note
 from lamina.dialects.loop.labels import LABEL, verify_label
+from lamina.dialects.loop.least_extents import LEAST_EXTENTS, verify_least_extents
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import PACKING, PackingAttr
 from lamina.dialects.loop.pairs import is_same, verify_pairs
@@ -67,6 +68,8 @@ def verify_notes(op: GenericOp) -> None:
         _verify_bounds(op, op.attributes[BOUNDS], BOUNDS)
     if ENDS in op.attributes:
         _verify_ends(op, op.attributes[ENDS])
+    if LEAST_EXTENTS in op.attributes:
+        verify_least_extents(op, op.attributes[LEAST_EXTENTS])
     if STREAM in op.attributes:
         _verify_stream(op, op.attributes[STREAM])
 

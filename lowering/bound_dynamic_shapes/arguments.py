@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    DictionaryAttr,
+    IntegerAttr,
+    StringAttr,
+    TensorType,
+    i64,
+)
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, SSAValue
 
@@ -28,7 +35,7 @@ from lamina.passes.contracts.argument_sizes import (
     size_names,
 )
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.entry_attributes import COUNTS
+from lamina.passes.contracts.entry_attributes import COUNTS, LEAST
 from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.contracts.size_padding import set_padding
 from lamina.passes.refusal import unsupported
@@ -86,6 +93,8 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     for name in counts:
         held = {"lamina.kind": "input", "lamina.name": count_name(name.text)}
         entries.append({key: StringAttr(text) for key, text in held.items()})
+        if name.range.least > 1:
+            entries[-1][LEAST] = IntegerAttr(name.range.least, i64)
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
 
 

@@ -58,6 +58,9 @@ COUNTS = "lamina.counts"
 """Attribute of an argument or result: for each dimension the name of the input, a number of i64,
 that says how much of it counts, or "" where all of it does or nothing is known."""
 
+LEAST = "lamina.least"
+"""Attribute of an input that is a size: the least that calls bring, if that is not 0 or 1."""
+
 COMPACT = "lamina.compact"
 """Attribute of an entry: calls bring arguments of open sizes as they have them, row-major over what
 counts, where the program can take them so."""
@@ -191,6 +194,8 @@ def _verify_function(function: FuncOp, layer: str) -> None:
         for key in (LIMITS, EXTENTS):
             if key in declared.entries:
                 _verify_numbers(declared, arguments, key)
+        if LEAST in declared.entries:
+            _verify_least(declared, declared.entries[LEAST])
     for declared in (*arguments, *results):
         if COUNTS in declared.entries:
             _verify_counts(declared, arguments)
@@ -251,6 +256,19 @@ def _verify_value(declared: Declared, value: Attribute) -> None:
         (value.get_shape(), value.get_element_type()) != (kind.get_shape(), kind.element_type)
     ):
         raise declared.refuse(f"its {VALUE} is no literal of {kind}")
+
+
+def _verify_least(declared: Declared, least: Attribute) -> None:
+    """Of a number of i64, of kind input."""
+    kind = declared.type
+    if (
+        not isinstance(kind, TensorType | MemRefType)
+        or kind.get_shape()
+        or kind.element_type != i64
+    ):
+        raise declared.refuse(f"{LEAST} is of a size, a number of i64, not of {kind}")
+    if not isinstance(least, IntegerAttr) or least.type != i64 or least.value.data < 0:
+        raise declared.refuse(f"{LEAST} is an i64 from 0 on, not {least}")
 
 
 def _verify_codes(declared: Declared, name: Attribute) -> None:

@@ -191,6 +191,27 @@ def estimate_rows(
     )
 
 
+def estimate_few_rows(
+    products: Sequence[GenericOp], few: int, rows: int, spared: int, machine: Roofline
+) -> Estimate:
+    """Of a kernel of rows with products of weights, in calls that need but `few` of its rows.
+
+    One thread multiplies for each of the rows then, where a product of its own shares out its
+    columns. `spared` bytes need not be moved if all rows count.
+    """
+    idle = 1 / min(THREADS, few) - 1 / THREADS
+    shapes = [shape for nest in products if (shape := Contraction.of(nest)) is not None]
+    weights = sum(value_bytes(shape.op.inputs[shape.b]) for shape in shapes)
+    needed = sum(map(work, products)) * few // max(1, rows)
+    moved = spared * few // max(1, rows)
+    return Estimate(
+        bytes_saved=moved,
+        flops_added=0,
+        seconds_saved=moved / machine.bandwidth(moved + weights) + hand_over(machine),
+        seconds_added=idle * machine.seconds(weights, needed),
+    )
+
+
 def estimate_product(kept: int, panels: int, machine: Roofline) -> Estimate:
     """Of a product in the kernel that makes its rows: `kept` bytes of them are not stored.
 

@@ -28,6 +28,7 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.dialects.loop.labels import label_of
+from lamina.dialects.loop.least_extents import LEAST_EXTENTS
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal
 from lamina.passes.fusion.fusion_override import check_overrides
@@ -47,7 +48,8 @@ class FuseKernelsPass(FusionPassBase):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 
     A refused pair is named in the `lamina.not_fused` attribute of the reading kernel.
-    What a model decides is in `lamina.passes.cost.kernel_model`.
+    What a model decides is in `lamina.passes.cost.kernel_model`. It asks what calls of few rows
+    cost by `lamina.least_extents`, which is used up.
     """
 
     name = "fuse-kernels"
@@ -167,6 +169,7 @@ class _Grouping:
                 continue
             for nest in self._members(cluster):
                 set_rows(nest, self.rows[nest])
+                nest.attributes.pop(LEAST_EXTENTS, None)
             kernel = form_kernel(cluster.ops)
             set_numbers(kernel, [number])
             add_reasons(kernel, self.refusals.get(cluster, ()))

@@ -11,6 +11,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.contraction import Contraction, is_product
+from lamina.dialects.loop.least_extents import least_extents_of
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import (
@@ -22,6 +23,7 @@ from lamina.passes.cost.fusion_limits import (
 from lamina.passes.cost.kernel_model import (
     THREADS,
     estimate_far_panels,
+    estimate_few_rows,
     estimate_product,
     estimate_rows,
     repacked_bytes,
@@ -109,6 +111,9 @@ def align_rows(
     if too_long is not None:
         return too_long
     refusal = _pays(members, op, edges, parallel, machine, forced=said is not None)
+    if refusal is None and said is None:
+        spared = _bytes(edges)
+        refusal = _few_rows_cost((*members, op), {**own, op: dims}, parallel, spared, machine)
     return refusal or (kept, tuple(dims))
 
 
@@ -227,7 +232,7 @@ def _pays(
     forced: bool,
 ) -> Refusal | None:
     """Why the nest had better stay apart; `forced` leaves only what no kernel can do."""
-    kept_bytes = sum(value_bytes(value) for value in dict.fromkeys(v for _, v in edges))
+    kept_bytes = _bytes(edges)
     if not forced and (refusal := rows_cost((*members, op), parallel, kept_bytes, machine)):
         return refusal
     contractions = sum(is_product(m) for m in members)
@@ -249,6 +254,44 @@ def _pays(
         + thought.compare("reading it again", "storing and reading them"),
         thought,
     )
+
+
+def _bytes(edges: Sequence[tuple[int, SSAValue]]) -> int:
+    """Of the values between nests, each once."""
+    return sum(value_bytes(value) for value in dict.fromkeys(value for _, value in edges))
+
+
+def _few_rows_cost(
+    nests: Sequence[GenericOp],
+    rows: Mapping[GenericOp, Sequence[int]],
+    parallel: int,
+    spared: int,
+    machine: Roofline,
+) -> Refusal | None:
+    """Why a product of weights had better not share rows of which a call may need but a few.
+
+    `rows` has the dimensions of the nests that are rows of the kernel, `parallel` positions. Of
+    what follows from sizes as well, such as the keys of attention, there is little to multiply by.
+    """
+    few = min(prod(least_extents_of(nest)[d] for d in rows[nest]) for nest in nests)
+    if few >= min(THREADS, row_tasks(nests, parallel)):
+        return None
+    products = [shape.op for shape in row_products(nests) if _is_of_weights(shape)]
+    thought = estimate_few_rows(products, max(1, few), parallel, spared, machine)
+    if not products or thought.pays:
+        return None
+    return Refusal(
+        f"a call may need but {few} of their {parallel} rows: "
+        + thought.compare("multiplying while other threads are idle", "storing and waiting"),
+        thought,
+    )
+
+
+def _is_of_weights(shape: Contraction) -> bool:
+    """Whether calls need all of the columns of a product, and of what they are multiplied by."""
+    least, extents = least_extents_of(shape.op), shape.op.extents
+    dims = (*shape.batch, *shape.columns, *shape.summed)
+    return all(least[dim] == extents[dim] for dim in dims)
 
 
 def rows_cost(

@@ -17,17 +17,13 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    ArrayAttr,
-    DictionaryAttr,
-    IntegerAttr,
     ModuleOp,
-    StringAttr,
 )
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp
-from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import ENDS, MASKS
 from lamina.dialects.loop.kernel_nests import (
     NEST,
@@ -45,12 +41,9 @@ from lamina.passes.fusion.demanded_elements import (
     Demands,
     NestDemand,
     before_reshape,
-    is_count,
 )
 from lamina.passes.fusion.element_limits import (
     EVERYTHING,
-    Demand,
-    Limit,
     Points,
     Reach,
 )
@@ -65,6 +58,7 @@ from lamina.passes.fusion.kernel_ends import (
 )
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
 from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
@@ -101,23 +95,15 @@ class _Program:
         self._kernels = kernels
         self._facts = CountFacts()
         self.calls: dict[func.CallOp, KernelCall] = {}
-        block = function.body.block
-        if (wanted := _results(function)) is None:
+        if not has_sizes(function):
             return
+        block = function.body.block
         for argument in block.args:
             self._facts.note_count(argument)
         for op in block.ops:
             self._follow(op)
-        demands = Demands()
-        end = block.last_op
-        assert isinstance(end, func.ReturnOp)
-        for value, sizes in zip(end.operands, wanted, strict=True):
-            counts = [self._facts.counts.get(size) if size else None for size in sizes]
-            for count, extent in zip(counts, shape_of(value), strict=False):
-                if count is not None:
-                    self._facts.most[count] = min(extent, self._facts.most.get(count, extent))
-            wanted_part = _prefix(shape_of(value), counts, self._facts) if sizes else EVERYTHING
-            demands.need(value, wanted_part)
+        demands = need_results(function, self._facts)
+        assert demands is not None
         for op in reversed(list(block.ops)):
             self._demand(op, demands)
 
@@ -206,44 +192,6 @@ class _Program:
 
     def _kernel(self, call: func.CallOp) -> func.FuncOp | None:
         return self._kernels.get(call.callee.string_value())
-
-
-def _results(function: func.FuncOp) -> list[list[SSAValue | None]] | None:
-    """The values at which the dimensions of each result are cut; None where nothing is a size."""
-    end = function.body.block.last_op
-    if not isinstance(end, func.ReturnOp):
-        return None
-    if function.res_attrs is None:
-        return [[] for _ in end.operands] if any(map(is_count, function.body.block.args)) else None
-    entries = [e.data if isinstance(e, DictionaryAttr) else {} for e in function.res_attrs.data]
-    pairs = list(zip(entries, end.operands, strict=True))
-    sizes = [value for entry, value in pairs if entry.get("lamina.kind") == StringAttr("size")]
-    found: list[list[SSAValue | None]] = []
-    for entry, _ in pairs:
-        numbers = entry.get("lamina.sizes")
-        found.append([])
-        if isinstance(numbers, ArrayAttr):
-            for number in numbers:
-                assert isinstance(number, IntegerAttr)
-                place = number.value.data
-                found[-1].append(sizes[place] if place >= 0 else None)
-    return found if any(found) or any(map(is_count, function.body.block.args)) else None
-
-
-def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None], facts: CountFacts) -> Demand:
-    """The elements of an array that is cut to these sizes.
-
-    Where one is a multiple of another, what is cut is groups of so many, too.
-    """
-    found: set[Limit] = set()
-    for stride, extent, count in zip(row_major_strides(shape), shape, counts, strict=True):
-        if count is None or extent <= 1:
-            continue
-        found.add(Limit(stride, extent, Reach(count)))
-        one, factor = facts.multiples.get(count, (count, 1))
-        if factor > 1 and extent % factor == 0:
-            found.add(Limit(factor * stride, extent // factor, Reach(one)))
-    return frozenset(found)
 
 
 def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None:

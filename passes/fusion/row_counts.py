@@ -116,10 +116,11 @@ class CountFacts:
             if isinstance(op, ReshapeOp):
                 self.reshaped(op)
             elif isinstance(op, GenericOp) and op.is_pointwise:
-                self._follow(op)
+                self.follow(op)
         return ()
 
-    def _follow(self, nest: GenericOp) -> None:
+    def follow(self, nest: GenericOp) -> None:
+        """Follow a pointwise nest: its results may be sizes, or masks."""
         demand = NestDemand(nest, [EVERYTHING] * len(nest.res), self.masks, self.counts)
         results = zip(nest.res, nest.write_maps, nest.yielded, strict=True)
         for number, (result, index_map, value) in enumerate(results):

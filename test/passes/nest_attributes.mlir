@@ -463,3 +463,36 @@ func.func @two_ends_of_one_dimension(%a: tensor<8x8xf32>) -> tensor<8xf32> {
   func.return %r : tensor<8xf32>
 }
 // CHECK: lamina.ends: d1 has one entry, with bounds
+
+// -----
+
+func.func @least_of_no_dimension(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.least_extents = array<i64: 1, 1>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.least_extents has 2 numbers for 1 dimensions
+
+// -----
+
+func.func @least_above_the_extent(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.least_extents = array<i64: 9>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.least_extents: 9 of d0 is not in 0 to 8
+
+// -----
+
+func.func @least_no_numbers(%a: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%a[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.least_extents = "one"} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.least_extents is an array<i64> of extents, not "one"

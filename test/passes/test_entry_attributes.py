@@ -40,6 +40,11 @@ WRONG = [
     ("", '{lamina.kind = "mutation"}', "it needs lamina.target; the arguments are arg0"),
     ("", '{lamina.kind = "mutation", lamina.target = "y"}', "has lamina.target 'y'"),
     ("", "{lamina.number}", "lamina.number marks a 0-d result, not tensor<5xf32>"),
+    (
+        "{lamina.least = 2 : i64}",
+        "",
+        "lamina.least is of a size, a number of i64, not of tensor<5xf32>",
+    ),
     ("{lamina.limits = [0]}", "", "lamina.limits is for inputs and outputs in memory"),
     ("", "{lamina.sizes = [0]}", "has 1 numbers of results of kind size (0 here), or -1"),
 ]
@@ -76,6 +81,15 @@ def test_accesses_end_at_sizes_that_calls_bring(limits: str, key: str) -> None:
     said = f"argument 0 of @main: lamina.{key} has 1 numbers of arguments that are sizes"
     assert said in str(refused.value)
     assert "memref<i64> of kind input (1 here), or -1: not " in str(refused.value)
+
+
+@pytest.mark.parametrize("least", ["-1 : i64", "1 : i32", '"n"'])
+def test_least_of_a_size_is_a_number(least: str) -> None:
+    text = f"""func.func @main(%x: tensor<i64> {{lamina.least = {least}}}) -> tensor<i64> {{
+  func.return %x : tensor<i64>
+}}"""
+    with pytest.raises(InputError, match=r"lamina\.least is an i64 from 0 on, not"):
+        lamina.compile(text)
 
 
 @pytest.mark.parametrize("counts", ['["m", "n"]', '["n"]', "[0, 1]", "1", '["", "", ""]'])

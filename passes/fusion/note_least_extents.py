@@ -1,0 +1,128 @@
+"""`note-least-extents`: nests are told how few positions of each dimension a call may need.
+
+A program with sizes that calls bring is compiled for bounds, by which `fuse-kernels` weighs what to
+put together. A call of a row or two of 256 has other needs: where a kernel shares out rows, one
+thread has them all. What `demanded_elements` finds of results that are cut, before there are any
+kernels, says so in `lamina.least_extents`, which `fuse-kernels` reads:
+
+    loop.generic (d0, d1) in [256, 768] ... attributes {lamina.least_extents = array<i64: 1, 768>}
+
+A size is 1 at least, or what `lamina.least` of its argument says. A nest that has the note keeps
+it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
+from xdsl.ir import Operation, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
+from lamina.dialects.loop.least_extents import LEAST_EXTENTS, set_least_extents
+from lamina.passes.contracts.entry_attributes import LEAST
+from lamina.passes.defined_functions import defined_functions
+from lamina.passes.fusion.demanded_elements import Demands, NestDemand, before_reshape
+from lamina.passes.fusion.element_limits import EVERYTHING, End, Points
+from lamina.passes.fusion.result_sizes import has_sizes, need_results
+from lamina.passes.fusion.row_counts import CountFacts
+from lamina.passes.fusion.row_limits import by_place, row_limits
+from lamina.passes.fusion.unstructured_demand import UnstructuredDemand
+
+
+@dataclass(frozen=True)
+class NoteLeastExtentsPass(ModulePass):
+    """Note how few positions of each dimension of a nest a call may need, where sizes are open."""
+
+    name = "note-least-extents"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        for function in defined_functions(op):
+            if has_sizes(function):
+                _note(function)
+
+
+def _note(function: func.FuncOp) -> None:
+    facts = CountFacts()
+    block = function.body.block
+    for argument in block.args:
+        facts.note_count(argument)
+    for op in block.ops:
+        _follow(op, facts)
+    demands = need_results(function, facts)
+    assert demands is not None
+    least = _least_numbers(function)
+    for op in reversed(list(block.ops)):
+        if isinstance(op, func.ReturnOp):
+            continue
+        points = _demand(op, demands, facts)
+        if isinstance(op, GenericOp) and LEAST_EXTENTS not in op.attributes:
+            set_least_extents(op, _least_extents(op.extents, points, least))
+
+
+def _follow(op: Operation, facts: CountFacts) -> None:
+    """Forwards: which values are sizes, and which are masks."""
+    if isinstance(op, ReshapeOp):
+        facts.reshaped(op)
+    elif isinstance(op, GenericOp) and op.is_pointwise:
+        facts.follow(op)
+    for made in op.results:
+        facts.note_count(made)
+
+
+def _demand(op: Operation, demands: Demands, facts: CountFacts) -> Points:
+    """Backwards: the points of a nest that are demanded, and what they demand."""
+    if isinstance(op, ReshapeOp):
+        if (demand := demands.of(op.result)) is not None:
+            demands.need(op.source, before_reshape(op, demand))
+    elif isinstance(op, GenericOp):
+        results = [demands.of(result) for result in op.res]
+        nest = NestDemand(op, results, facts.masks, facts.counts)
+        nest.add_to(demands)
+        return nest.points
+    elif isinstance(op, UNSTRUCTURED_OPS):
+        UnstructuredDemand(op, [demands.of(result) for result in op.res], facts).add_to(demands)
+    else:
+        for inner in op.walk():
+            for operand in inner.operands:
+                demands.need(operand, EVERYTHING)
+    return frozenset()
+
+
+def _least_numbers(function: func.FuncOp) -> dict[SSAValue, int]:
+    """The least that sizes are of which arguments say so."""
+    found: dict[SSAValue, int] = {}
+    entries = function.arg_attrs.data if function.arg_attrs is not None else ()
+    for argument, entry in zip(function.body.block.args, entries, strict=False):
+        least = entry.data.get(LEAST) if isinstance(entry, DictionaryAttr) else None
+        if isinstance(least, IntegerAttr):
+            found[argument] = max(1, least.value.data)
+    return found
+
+
+def _least_extents(extents: Sequence[int], points: Points, least: dict[SSAValue, int]) -> list[int]:
+    """What is left of each dimension where all limits are as low as they may be."""
+    found: list[int] = []
+    ordered = sorted(row_limits(points, range(len(extents)), extents), key=by_place)
+    for dim, extent in enumerate(extents):
+        needed, left = 1, extent
+        for limit in (limit for limit in ordered if limit.place == dim):
+            reach = limit.stride * limit.extent
+            if left % reach:
+                continue  # it overlaps one that is further out
+            needed *= left // reach * _least_end(limit.end, limit.extent, least)
+            left = limit.stride
+        found.append(needed * left)
+    return found
+
+
+def _least_end(end: End, extent: int, least: dict[SSAValue, int]) -> int:
+    """How many positions of `extent` a limit leaves at least, but one."""
+    if isinstance(end, int):
+        return min(end, extent)
+    number = least.get(end.count, 1)
+    return min(extent, max(1, end.factor * number + end.offset)) if end.factor > 0 else 1
