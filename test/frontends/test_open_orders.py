@@ -124,7 +124,7 @@ CASES = {
         lambda x, i: x.index_fill(1, i, 2.0),
         lambda r, n: (torch.randn(r, 12, 40), _numbers(12, n)),
         (ROWS, LENGTH),
-        "loop.scatter",
+        "",  # filled by a mask of the places
     ),
     "index_add of turned updates": Case(
         lambda x, i, s: x.index_add(0, i, s.T),

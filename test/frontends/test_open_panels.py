@@ -18,6 +18,9 @@ from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 from lamina.runtime.sized import padded_program
 
+PANEL = 2 * Target.host().lanes(32)
+"""Keys of a panel: two vectors of f32."""
+
 SHAPES = ((1, 1), (1, 8), (3, 33), (2, 32), (4, 64), (1, 31), (2, 63), (4, 100))
 """Batches and lengths: fewer than a panel has, whole panels, one more and one less."""
 
@@ -60,8 +63,8 @@ def test_as_torch_at_odd_lengths(kind: str) -> None:
         given = _arguments(kind, *shape)
         torch.testing.assert_close(compiled(*given), model(*given), rtol=1e-4, atol=1e-5)
     made = compiled.sizes[-1].compiled.ir("bufferized")
-    assert "ceildiv 32 of 4" in made
-    assert "ceildiv 32 * 32 of 128" in made
+    assert f"ceildiv {PANEL} of {128 // PANEL}" in made
+    assert f"ceildiv {PANEL} * {PANEL} of 128" in made
 
 
 @pytest.mark.parametrize("kind", ["all", "causal"])
@@ -97,7 +100,7 @@ def test_layers_agree(kind: str) -> None:
     for above, below in (("functional", "bufferized"), ("bufferized", "scheduled")):
         lower(module, above, below, Target.host())
         layers.append(str(module))
-    assert "ceildiv 32 of 2" in layers[0]
+    assert f"ceildiv {PANEL} of {64 // PANEL}" in layers[0]
     for batch, length in ((1, 1), (2, 33), (1, 32), (2, 64)):
         given = _arguments(kind, batch, length)
         room = [np.full((bounds[0], 2, bounds[1], 16), np.nan, np.float32) for _ in given]
