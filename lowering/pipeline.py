@@ -81,7 +81,13 @@ STAGES: tuple[Stage, ...] = (
     ),
     Stage(
         "prims",
-        ("widen-half-floats", "fold-batch-norm", "convert-core-aten-to-prims", "verify-prims"),
+        (
+            "widen-half-floats",
+            "fold-batch-norm",
+            "convert-core-aten-to-prims",
+            "flush-exponentials",
+            "verify-prims",
+        ),
     ),
     Stage(
         "loop",

@@ -37,6 +37,7 @@ PASSES: dict[str, str] = {
     "roll-loops": "lamina.passes.regions.roll_loops:RollLoopsPass",
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",
     "fold-batch-norm": "lamina.passes.numerics.fold_batch_norm:FoldBatchNormPass",
+    "flush-exponentials": "lamina.passes.numerics.flush_exponentials:FlushExponentialsPass",
     "convert-stablehlo-to-prims": (
         "lamina.lowering.stablehlo_to_prims:ConvertStableHLOToPrimsPass"
     ),

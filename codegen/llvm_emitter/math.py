@@ -10,6 +10,7 @@ from lamina.codegen.llvm_emitter.arith import fastmath
 from lamina.codegen.llvm_emitter.vector import fused_multiply_add
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.elementwise import ROWS
+from lamina.dialects.loop.rounding import FLUSHED
 from lamina.dialects.loop.scalar_ops import scalar_op_class
 from lamina.dialects.loop.special import SpecialOp
 
@@ -67,6 +68,15 @@ def _function(w: FunctionWriter, op: Operation) -> None:
     w.bind(result, call_function(w, _FUNCTIONS[type(op)], w.type(result), operands))
 
 
+def _exponential(w: FunctionWriter, op: math.ExpOp) -> None:
+    """One whose subnormal results may be 0 has a function that makes none."""
+    if FLUSHED not in op.attributes or isinstance(types.element_of(op.result.type), Float16Type):
+        _function(w, op)
+        return
+    operands = _float_operands(w, op)
+    w.bind(op.result, call_function(w, "exp_flushed", w.type(op.result), operands))
+
+
 def call_function(w: FunctionWriter, stem: str, type_: str, operands: list[str]) -> str:
     """Calls one of our vector functions on f32 or f64 scalars or vectors of any lane count."""
     name = vector_math.require(w.module, stem, type_)
@@ -85,6 +95,7 @@ EMITTERS: dict[type[Operation], Emitter] = {
     **dict.fromkeys(_INTRINSICS, _intrinsic),
     **dict.fromkeys(_INTEGER_INTRINSICS, _integer_intrinsic),
     **dict.fromkeys(_FUNCTIONS, _function),
+    math.ExpOp: _exponential,
     math.FmaOp: _fma,
     SpecialOp: _special,
 }

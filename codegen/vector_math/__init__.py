@@ -42,7 +42,10 @@ STEPS: dict[str, tuple[str, int]] = {
 
 IN_DOUBLE_FOR_SINGLE = {"lgamma": "lgamma_for_single"}
 """f64 functions by which those of f32 are computed, if they are shorter than those of f64."""
-_ALL = FUNCTIONS | SPECIAL | STEPS
+FLUSHING: dict[str, tuple[str, int]] = {"exp_flushed": ("exponential", 1)}
+"""Functions whose subnormal results may be 0 (`lamina.flushed`), inlined as others are."""
+
+_ALL = FUNCTIONS | SPECIAL | STEPS | FLUSHING
 
 IN_OWN_PRECISION = frozenset({"orthogonal_polynomials", "integer", "remainder"})
 
@@ -81,7 +84,7 @@ def _text(stem: str, type_: str, target: Target, operands: int) -> tuple[str, Sh
     given = [Value(builder, type_, f"%x{i}") for i in range(operands)]
     result = build(stem, builder, *given)
     parameters = ", ".join(f"{type_} %x{i}" for i in range(operands))
-    attributes = "#1" if stem in FUNCTIONS else _outlined(target)
+    attributes = "#1" if stem in FUNCTIONS or stem in FLUSHING else _outlined(target)
     lines = [
         f"define internal {type_} @{function_name(stem, type_)}({parameters}) {attributes} {{",
         "entry:",

@@ -47,6 +47,12 @@ def exp(b: MathBuilder, x: Value) -> Value:
     return b.scale(p, n)
 
 
+def exp_flushed(b: MathBuilder, x: Value) -> Value:
+    """e^x, but 0 where that is no normal number: some processors are slow at making others."""
+    least = b.pick(-87.33654, -708.3964185322641)  # the log of the least normal number
+    return exp(b, b.select(x < least, float("-inf"), x))
+
+
 def _exp_by_sixteenths(b: MathBuilder, x: Value) -> Value:
     """e^x of f32 as 2^n 2^(i/16) e^r, i by lookup; `scale` takes the whole part of n + i/16."""
     marked = b.fma(x, LOG2_E, NEAREST_SIXTEENTH)

@@ -19,8 +19,9 @@ Conversions that the program asks for do not have it, and always round.
 """
 
 FLUSHED = "lamina.flushed"
-"""Attribute of a rounding to bf16 that only matrix tiles read, which take subnormal numbers for
-zeros: it may make zeros of them, as the instruction of x86 does that rounds."""
+"""Attribute of an op that may make zeros of subnormal results: a rounding to bf16 that only matrix
+tiles read, which take them for zeros, as the instruction of x86 does that rounds; an exponential
+of a softmax that only products read (`flush-exponentials`)."""
 
 
 def is_half(kind: Attribute) -> bool:

@@ -131,6 +131,11 @@ class NestSchedule(Clauses):
         "with `jam`, what windows of that row read anew.",
     )
     prefetch_tiles: int | None = clause(NUMBER, "With `transpose`: tiles ahead that are fetched.")
+    prefetch_panels: int | None = clause(
+        NUMBER,
+        "Of a product: while a panel is multiplied, lines of the panel so many ahead are fetched, "
+        "an equal share by each register tile.",
+    )
     nontemporal: tuple[int, ...] | None = clause(
         NUMBERS, "Results whose vectors are stored past the caches."
     )

@@ -7,7 +7,7 @@ from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.elementwise import PRIMITIVES
-from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
+from lamina.dialects.loop.rounding import FLUSHED, IMPLICIT, mark_implicit
 from lamina.dialects.loop.scalar_ops import scalar_op_class
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
@@ -126,7 +126,10 @@ def _unary(op: SchemaOp, b: LoopBuilder) -> SSAValue:
             return x
         if not is_float(x.type):
             raise b.refuse("takes floating-point tensors", "prims.convert_element_type before it")
-        made = inner.add(MATH[name](x))  # pyright: ignore[reportCallIssue]
+        function = MATH[name](x)  # pyright: ignore[reportCallIssue]
+        if FLUSHED in op.attributes:
+            function.attributes[FLUSHED] = op.attributes[FLUSHED]
+        made = inner.add(function)
         return scalar.narrow(inner, made, element)
 
     return b.pointwise([op.operands[0]], element, body)

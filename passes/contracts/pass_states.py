@@ -91,6 +91,7 @@ _OF_OPEN_NESTS = frozenset(
         "convert-aten-to-core-aten",
         "convert-core-aten-to-prims",
         "convert-prims-to-loop",
+        "flush-exponentials",
         "fold-batch-norm",
         "functionalize",
         "inline-calls",

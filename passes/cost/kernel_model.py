@@ -124,9 +124,9 @@ def _traffic(nests: Sequence[GenericOp]) -> int:
     return looked_up + sum(map(value_bytes, values))
 
 
-def shared_rows(rows: int, most: int) -> int:
+def shared_rows(rows: int, most: int, threads: int = THREADS) -> int:
     """Rows of a task of a kernel of rows with products: fewer where threads would find no work."""
-    return max(PRODUCT_ROWS, min(most, -(-rows // THREADS)))
+    return max(PRODUCT_ROWS, min(most, -(-rows // threads)))
 
 
 def row_tasks(nests: Sequence[GenericOp], rows: int) -> int:

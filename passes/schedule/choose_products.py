@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import isqrt, prod
 
 from lamina.codegen.target import Target
@@ -17,18 +17,21 @@ from lamina.passes.cost.kernel_model import (
     LONG_PANEL,
     PACKED_TASK_ROWS,
     PACKED_TERMS,
+    PRODUCT_ROWS,
     TERMS_AHEAD,
+    THREADS,
     TURNED_TERMS,
     shared_rows,
 )
 from lamina.passes.cost.product_limits import (
     CHAIN,
+    EVEN_ROUNDS,
     LEAST_BLOCK,
     LEAST_BLOCKED_ROWS,
     LONG_TILE_SUM,
     MOST_TOGETHER,
     PANEL_MODE_ROWS,
-    ROW_MODE_ROWS,
+    ROW_BLOCK,
     STREAM_MODE_ROWS,
     SUM_BLOCK,
     SUM_UNROLL,
@@ -37,6 +40,7 @@ from lamina.passes.cost.product_limits import (
     TILE_STREAM_ROWS,
 )
 from lamina.passes.cost.row_limits import PARALLEL_WORK
+from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.choose_jammed_block import choose_jammed_block
@@ -107,7 +111,7 @@ def choose_products(
         group_sweeps(segment)
     scratch = None if panel_mode else plan_block(stages, products, stream)
     if has_blocked_rows(stages, products):
-        block = _block_rows(stages, products, target, scratch, stream)
+        block = _block_rows(stages, products, target, scratch, stream, columns)
         tasks = tasks.completed_by(ProductTasks(block=block))
     extents, blocks = outer_extents(stages, products), blocks_of(stages, products, tasks)
     if tasks.outer_columns is None and len(stages) == 1:
@@ -140,7 +144,8 @@ def choose_products(
         if terms is not None and not shape.task_packed:
             decide(stage, terms=terms)
         if shape.pairs is None:
-            choose_register_tile(product, memory, target)
+            kept = 0 if scratch is None else scratch.row_bytes * product.most
+            choose_register_tile(product, memory, target, SCRATCH_BYTES - kept)
         elif not target.multiplies_tiles:
             choose_dots(product, target)
     bounded = None
@@ -320,25 +325,43 @@ def _panels(stage: Stage, shape: Contraction) -> int:
     return -(-stage.extents[shape.inner_column] // (shape.panel or 1))
 
 
+def _even_blocks(blocks: int, rows: Sequence[int], cores: int) -> int:
+    """As many blocks of the last rows at least, and more where cores would have unequal shares."""
+    *outer, last = rows
+    around = prod(outer)
+    for count in range(blocks, blocks + cores):
+        if around * count >= EVEN_ROUNDS * cores or last // count < PRODUCT_ROWS:
+            break
+        if around * count % cores == 0:
+            return count
+    return blocks
+
+
 def _block_rows(
     stages: list[Stage],
-    products: Mapping[Stage, Contraction],
+    products: Products,
     target: Target,
     scratch: BlockScratch | None,
     stream: StreamPlan | None,
+    columns: int,
 ) -> int:
     """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
 
     Some of the stack is left for what else a task keeps. Without `scratch`, tasks go panel by
-    panel.
+    panel. The first `columns` rows are those of outer columns.
     """
     all_rows = [stages[0].extents[d] for d in stages[0].rows]
     rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, scratch is None
+    blocks = prod(all_rows[columns:-1]) * -(-rows // PANEL_MODE_ROWS)
+    if panel_mode and not _has_tasks(products, blocks):
+        most //= 2
     if scratch is not None:
         tiled = all(shape.pairs is not None for shape in products.values())
         streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
-        long = ROW_MODE_ROWS if stream is None else streamed
-        most = shared_rows(prod(all_rows), long)
+        if stream is None:
+            most = shared_rows(prod(all_rows), ROW_BLOCK, min(THREADS, target.cores))
+        else:
+            most = shared_rows(prod(all_rows), streamed)
     elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
         most = PACKED_TASK_ROWS
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
@@ -354,14 +377,19 @@ def _block_rows(
     )
     read = max(sums)
     kept = 0 if scratch is None else scratch.row_bytes
-    fitting = block_bytes(target) // max(1, read if scratch is None else max(read, kept))
+    in_pairs = any(shape.pairs is not None for shape in products.values())
+    fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
+    if kept:
+        fitting = min(fitting, SCRATCH_BYTES // 2 // kept)
     if stream is not None:
         fitting = most
     wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
     blocks = -(-rows // wanted)
+    if scratch is not None and stream is None:
+        blocks = _even_blocks(blocks, all_rows, target.cores)
     block = -(-rows // blocks)
     step, smallest = 1, min(rows, TILE_ROWS)
-    if any(shape.pairs is not None for shape in products.values()):
+    if in_pairs:
         step = TILE_ROWS
         block = -(-block // step) * step
     else:

@@ -15,10 +15,18 @@ from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.loop_estimate import FLOAT_LATENCY
 from lamina.passes.cost.product_limits import (
     BROADCAST_COLUMNS,
+    DOT_LOADS,
+    DOT_TILE_SUMS,
     LIVE_ROWS,
     MIN_PANELS,
+    PANEL_BYTES_AHEAD,
+    PANEL_LOADS,
+    PANEL_SHARE,
+    PANELS_SHARE,
+    ROW_LOADS,
     ROW_PADDING_BYTES,
     TAIL_ROWS,
+    TILE_SUMS,
     WAY_BYTES,
 )
 from lamina.passes.cost.sweep_limits import LIGHT_BODY
@@ -83,8 +91,9 @@ def _long_enough(stage: Stage, shape: Contraction, rows: list[int], target: Targ
     return max(reversed(rows), key=lambda d: stage.extents[d])
 
 
-def choose_register_tile(product: PackedProduct, memory: Memory, target: Target) -> None:
-    """The register tile of a product, and whether its rows are copied first."""
+def choose_register_tile(product: PackedProduct, memory: Memory, target: Target, room: int) -> None:
+    """The register tile of a product, and whether its rows are copied first, into scratch that has
+    `room` bytes left."""
     stage, row = product.stage, product.row
     bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
     lanes = min(product.panel, target.lanes(bits))
@@ -96,8 +105,31 @@ def choose_register_tile(product: PackedProduct, memory: Memory, target: Target)
     if row is not None:
         decide(stage, jam=By(row, height))
         decide_tail(product)
-        if not product.around and _gains_copy(product, row, memory, target):
+        if not product.around and _gains_copy(product, row, memory, target, room):
             decide(stage, cache_read=(product.shape.a,))
+    _choose_panel_prefetch(product, memory, target)
+
+
+def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Target) -> None:
+    """What register tiles fetch ahead of the columns that they multiply by.
+
+    Lines of a panel that leaves the nearest cache, and the next panel where all of them leave the
+    second-level cache, unless a single tile of rows walks each.
+    """
+    stage, shape = product.stage, product.shape
+    vectors, packed = stage.schedule.vectorize, stage.reads[shape.b]
+    if vectors is None or vectors.count == 1 or packed.memory in memory.scratch or packed.axes:
+        return
+    size = stage.writes[0].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
+    terms = stage.schedule.terms or prod(stage.extents[d] for d in product.summed)
+    if terms * product.panel * size <= target.l1d_bytes // PANEL_SHARE:
+        return
+    decide(stage, prefetch=(shape.b,), prefetch_bytes=PANEL_BYTES_AHEAD)
+    jam, packed_bytes = stage.schedule.jam, prod(packed.shape) * size
+    if shape.task_packed or jam is None or product.most <= jam.count:
+        return
+    if packed_bytes > target.l2_bytes // PANELS_SHARE:
+        decide(stage, prefetch_panels=1)
 
 
 def decide_tail(product: PackedProduct) -> None:
@@ -120,27 +152,39 @@ def choose_dots(product: PackedProduct, target: Target) -> None:
     across = TILE_PANEL // TILE_COLUMNS
     decide(stage, vectorize=By(shape.inner_column, TILE_COLUMNS), unroll=across)
     if row is not None:
-        height = tile_height(TILE_COLUMNS, across, product.most, target)
+        height = tile_height(TILE_COLUMNS, across, product.most, target, DOT_TILE_SUMS, DOT_LOADS)
         decide(stage, jam=By(row, min(height, product.fewest, TILE_ROWS)))
 
 
-def tile_height(lanes: int, vectors: int, rows: int, target: Target) -> int:
+def tile_height(
+    lanes: int,
+    vectors: int,
+    rows: int,
+    target: Target,
+    sums: int = TILE_SUMS,
+    panel_loads: float = PANEL_LOADS,
+) -> int:
     """Rows of a register tile for a panel of so many vectors and a block of `rows` rows.
+
+    It has so many vectors of `sums` at most, and loading one of a panel costs `panel_loads`.
 
     Cost of a height: vector operations per row of result, counting the rows that a partly filled
     last tile computes twice and the loads of the panel that every tile repeats.
     """
-    limit = max(1, (target.vector_registers - vectors - 2) // vectors)
+    registers = min(target.vector_registers - vectors - 2, sums)
+    limit = max(1, registers // vectors)
     best, best_cost = 1, float("inf")
     for height in range(1, min(limit, rows) + 1):
         tiles = -(-rows // height)
-        cost = tiles * (height * vectors + 0.75 * vectors + 0.25 * height)
+        cost = tiles * (height * vectors + panel_loads * vectors + ROW_LOADS * height)
         if cost < best_cost or (cost == best_cost and height > best):
             best, best_cost = height, cost
     return best
 
 
-def _gains_copy(product: PackedProduct, row: int, memory: Memory, target: Target) -> bool:
+def _gains_copy(
+    product: PackedProduct, row: int, memory: Memory, target: Target, room: int
+) -> bool:
     """Whether the rows of a task should be copied before they are multiplied, as many terms of them
     as a block of the sum has."""
     stage, terms = product.stage, product.stage.schedule.terms
@@ -150,7 +194,7 @@ def _gains_copy(product: PackedProduct, row: int, memory: Memory, target: Target
     size = getattr(access.element, "bitwidth", 32) // 8
     length = prod(stage.extents[d] for d in summed) if terms is None else terms
     row_bytes = length * size + ROW_PADDING_BYTES
-    if block * row_bytes > row_copy_bytes(target):
+    if block * row_bytes > min(room, row_copy_bytes(target)):
         return False
     if access.stride(summed[-1]) != 1:
         return True

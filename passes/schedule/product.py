@@ -16,7 +16,6 @@ from xdsl.dialects import arith, memref, vector
 from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
@@ -24,8 +23,10 @@ from lamina.passes.schedule.body import Lane, broadcast
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_operand import PackedOperand
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
+from lamina.passes.schedule.panel_prefetch import PanelPrefetch
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
@@ -105,23 +106,9 @@ class ProductEmitter:
         """The first panel of the task."""
         self.epilogue: TotalsEpilogue | None = None
         """What is computed of the totals before they are stored."""
-        packed = stage.reads[shape.b]
-        self.packed_start = packed.offset.constant
-        if packing is not None:
-            self.packed, self.packed_start = packing.panels, 0
-            self.packed_strides = {shape.summed[0]: tile.panel}
-            self.panel_stride = packing.size
-            return
-        self.packed = memory.flat[packed.memory]
-        if packed.axes:
-            self.packed_strides = packed.offset.coefficients
-            self.panel_stride = self.packed_strides.pop(self.column) * tile.panel
-        else:
-            strides = row_major_strides(packed.shape)
-            outer = (*shape.batch, *shape.columns[:-1])
-            self.packed_strides = dict(zip(outer, strides, strict=False))
-            self.panel_stride = strides[len(outer)]
-            self.packed_strides.update(zip(shape.summed, strides[len(outer) + 1 :], strict=False))
+        self.packed = PackedOperand.of(product, memory, packing)
+        self.prefetch = PanelPrefetch.of(product, self.packed, tile.rows)
+        """What is fetched ahead of the multiply-adds."""
 
     def copy_rows(self, emit: Emitter) -> None:
         """Have the rows of a task copied for each block of the sum, and read the copy."""
@@ -324,6 +311,8 @@ class ProductEmitter:
     ) -> list[SSAValue]:
         lanes, vectors = self.tile.lanes, self.vectors
         rows = self._panel_row(emit, at.env, dim, copy, at.panel)
+        if self.prefetch is not None:
+            self.prefetch.emit(emit, at.env, dim, copy, at.panel)
         form = self.memory.layout(self.left)
         start = emit.plus(emit.linear(form, at.env), copy * form.coefficient(dim))
         step = at.row_step(form)
@@ -342,21 +331,14 @@ class ProductEmitter:
     ) -> list[SSAValue]:
         """A row of the packed panel, `copy` positions of `dim` further, in vectors."""
         lanes = self.tile.lanes
-        if self.packing is not None:
-            panel = emit.minus(panel, self.packing.first)
-        at = emit.plus(self.packed_start, emit.times(panel, self.panel_stride))
-        if self.packing is not None:
-            at = emit.minus(at, emit.times(self.packing.low, self.tile.panel))
-        for packed_dim, stride in self.packed_strides.items():
-            if packed_dim in env:
-                at = emit.plus(at, emit.times(env[packed_dim], stride))
-        at = emit.plus(at, copy * self.packed_strides[dim])
+        at = emit.plus(self.packed.row(emit, env, panel), copy * self.packed.strides[dim])
         kind = VectorType(self.element, [lanes])
         places = [emit.value(emit.plus(at, v * lanes)) for v in range(self.vectors)]
         if lanes == 1:
-            return [emit.add(memref.LoadOp.get(self.packed, [place])) for place in places]
+            return [emit.add(memref.LoadOp.get(self.packed.memory, [place])) for place in places]
         return [
-            emit.add(plain_op(vector.LoadOp, (self.packed, place), (kind,))) for place in places
+            emit.add(plain_op(vector.LoadOp, (self.packed.memory, place), (kind,)))
+            for place in places
         ]
 
     def _multiply_add(

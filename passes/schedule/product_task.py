@@ -223,6 +223,9 @@ TILE_CLAUSES = (
     "nontemporal",
     "nontemporal_from",
     "terms",
+    "prefetch",
+    "prefetch_bytes",
+    "prefetch_panels",
 )
 """Clauses of a product in register tiles."""
 

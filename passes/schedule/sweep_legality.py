@@ -17,7 +17,7 @@ from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.totals_epilogue import verify_followers
 from lamina.passes.schedule.transpose import turned_reads
 
-PACKED_ALONE = ("terms", "tail", "double_buffer")
+PACKED_ALONE = ("terms", "tail", "double_buffer", "prefetch_panels")
 """Clauses that only packed products have."""
 MOST_WRITTEN_OUT = 8 * MOST_COPIES
 """Copies of a body in a tile whose loops are written out: code grows with them. No measure: four
@@ -46,7 +46,7 @@ def verify_sweep(sweep: Sweep) -> None:
     if schedule.dot_pairs:
         _verify_dots(sweep)
     for stage in sweep.stages:
-        _verify_prefetch(stage)
+        verify_prefetch(stage)
     if sweep.followers:
         _verify_followers(sweep)
     if not sweep.extents and (schedule.online or (schedule.unroll or 1) > 1):
@@ -63,7 +63,7 @@ def _verify_followers(sweep: Sweep) -> None:
     verify_followers(list(sweep.followers))
 
 
-def _verify_prefetch(stage: Stage) -> None:
+def verify_prefetch(stage: Stage) -> None:
     """So many bytes ahead are one element of each read that is fetched, or more."""
     distance, numbers = stage.schedule.prefetch_bytes, stage.schedule.prefetch
     if distance is None:

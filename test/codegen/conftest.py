@@ -15,7 +15,7 @@ from lamina.codegen import jit
 from lamina.codegen.llvm_emitter import EmitOptions, emit_module
 from lamina.codegen.llvm_emitter.types import mangled
 from lamina.codegen.target import Target
-from lamina.codegen.vector_math import FUNCTIONS, function_text
+from lamina.codegen.vector_math import FLUSHING, FUNCTIONS, function_text
 from lamina.dialects.loop import Loop
 from lamina.runtime.executable import Executable, ProgramMetadata
 
@@ -78,7 +78,7 @@ def compile_function(
 ) -> Callable[..., np.ndarray]:
     """The function over whole arrays whose length is a multiple of `lanes`."""
     type_ = llvm_type(dtype, lanes)
-    operands = FUNCTIONS[stem][1]
+    operands = (FUNCTIONS | FLUSHING)[stem][1]
     text, shared = function_text(stem, type_, target)
     scalar = llvm_type(dtype, 0)
     size = np.dtype(dtype).itemsize

@@ -132,6 +132,22 @@ def test_within_two_ulp(
     assert_close(stem, vector_function(stem, dtype, lanes, target)(*arrays), arrays)
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_flushed_exponentials_are_0_where_they_are_no_normal_numbers(
+    dtype: str, target: Target, vector_function: VectorFunction
+) -> None:
+    limits = np.finfo(dtype)
+    least = np.log(limits.tiny.astype(np.longdouble)).astype(dtype)
+    steps = [least, np.nextafter(least, limits.min), np.nextafter(least, limits.max)]
+    x = np.concatenate([np.array([*steps, -100], dtype), sample(dtype, 20_000, seed=4)])
+    lanes = target.lanes(8 * np.dtype(dtype).itemsize)
+    x = x[: x.size // lanes * lanes]
+    exact, flushed = (
+        vector_function(stem, dtype, lanes, target)(x) for stem in ("exp", "exp_flushed")
+    )
+    np.testing.assert_array_equal(flushed, np.where(exact < limits.tiny, 0, exact))
+
+
 @pytest.mark.parametrize("lanes", [0, 1, 4, 32])
 @pytest.mark.parametrize("stem", ["exp", "tanh", "rsqrt", "sin", "pow"])
 def test_any_number_of_lanes_gives_the_same(

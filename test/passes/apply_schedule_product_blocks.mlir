@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s --from loop --to scheduled | filecheck %s
+// RUN: lamina-opt %s --from loop --to bufferized --drop choose-schedule | lamina-opt -p 'choose-schedule{target="x86-64-v4"},apply-schedule' | filecheck %s
 
 // 128 rows of a product whose results are reduced row by row: eight tasks of sixteen rows, not four of
 // thirty-two.

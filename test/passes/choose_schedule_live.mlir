@@ -4,7 +4,7 @@
 // Rows that count are divided among threads by how many they are in the call: the blocks of each position in front of
 // them are a multiple of the threads, if tasks are few.
 // CHOSEN-LABEL: @project
-// CHOSEN-SAME:    #loop.products<parallel, block = 64, num_threads = 16
+// CHOSEN-SAME:    #loop.products<parallel, block = 128, num_threads = 16
 // What whole tiles leave over of them is computed in smaller tiles.
 // CHOSEN:         jam = d0 x 8, tail = [4, 3, 2, 1]
 // CHECK-LABEL: @project

@@ -4,7 +4,7 @@
 // A panel of many terms leaves the caches before the next rows read it: the sum is taken in blocks.
 // CHECK-LABEL: @long
 // CHECK-SAME:    #loop.products<parallel, block = 150, columns = 4>
-// CHECK:         terms = 192, cache_read = [0]>
+// CHECK:         terms = 192, cache_read = [0], prefetch = [1], prefetch_bytes = 2048, prefetch_panels = 1>
 
 // The sums of a task's panel, and the copied rows of a block: 192 terms, and a line that keeps rows apart.
 // LOOPS-LABEL: @long

@@ -137,7 +137,9 @@ def test_columns_that_are_packed_already_have_no_tile() -> None:
     text = program(1040, 900, 64, "f32", bias=False)
     name, _, schedule = blocked(text, 1040, 192, 64, 1, False, "x86-64-v4").partition("=")
     wrong = schedule.replace("terms = 192", "tile = d1 x 32")
-    with pytest.raises(InputError, match=r"tile: a packed product here may have .*, terms$"):
+    with pytest.raises(
+        InputError, match=r"tile: a packed product here may have .*, terms, prefetch"
+    ):
         lamina.compile(text, target="x86-64-v4", schedules={name: wrong}, cache=False)
 
 

@@ -1,0 +1,61 @@
+"""Where the terms of packed panels stand that a product in register tiles multiplies by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.access import row_major_strides
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.packed_product import PackedProduct
+from lamina.passes.schedule.panel_copy import PanelCopy
+
+
+@dataclass(frozen=True)
+class PackedOperand:
+    """Panels in a flat memref, `panel_stride` elements apart, of rows of `panel` elements.
+
+    A row stands at `start`, plus its position times `strides` of each dimension that has one.
+    `packing` is what packs them, where the task does so itself.
+    """
+
+    memory: SSAValue
+    start: int
+    panel: int
+    panel_stride: int
+    strides: Mapping[int, int]
+    packing: PanelCopy | None
+
+    @staticmethod
+    def of(product: PackedProduct, memory: Memory, packing: PanelCopy | None) -> PackedOperand:
+        """The operand of a product, which `packing` has if the task packs it."""
+        shape, panel = product.shape, product.panel
+        packed = product.stage.reads[shape.b]
+        if packing is not None:
+            terms = {shape.summed[0]: panel}
+            return PackedOperand(packing.panels, 0, panel, packing.size, terms, packing)
+        flat, start = memory.flat[packed.memory], packed.offset.constant
+        if packed.axes:
+            steps = packed.offset.coefficients
+            between = steps.pop(product.column) * panel
+            return PackedOperand(flat, start, panel, between, steps, None)
+        extents = row_major_strides(packed.shape)
+        outer = (*shape.batch, *shape.columns[:-1])
+        steps = dict(zip(outer, extents, strict=False))
+        steps.update(zip(shape.summed, extents[len(outer) + 1 :], strict=False))
+        return PackedOperand(flat, start, panel, extents[len(outer)], steps, None)
+
+    def row(self, emit: Emitter, env: Env, panel: Index) -> Index:
+        """Where the row of a panel stands that belongs to a position."""
+        if self.packing is not None:
+            panel = emit.minus(panel, self.packing.first)
+        at = emit.plus(self.start, emit.times(panel, self.panel_stride))
+        if self.packing is not None:
+            at = emit.minus(at, emit.times(self.packing.low, self.panel))
+        for dim, stride in self.strides.items():
+            if dim in env:
+                at = emit.plus(at, emit.times(env[dim], stride))
+        return at
