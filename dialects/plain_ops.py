@@ -1,7 +1,8 @@
 """Ops without successors, made without xDSL's constructors.
 
-Most ops of a scheduled program are such. `Operation.create` takes three times as long, the
-constructors of classes, which sort out what stands in order here, ten times.
+`Operation.create` takes three times as long, the constructors of classes, which sort out what
+stands in order here, ten times. `plain_op` makes an op of any class; `init_plain` is for the
+constructors of our own.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cache
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
 from xdsl.irdl import IRDLOperation, OptionalDef
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
@@ -28,16 +29,38 @@ def plain_op(
 ) -> OpT:
     """What `kind.create` makes: an op of these operands, with defaults for what is not given."""
     op = kind.__new__(kind)
+    _fill(op, operands, result_types, {**_defaults(kind), **properties}, regions)
+    return op
+
+
+def init_plain(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute] = (),
+    properties: dict[str, Attribute] | None = None,
+    regions: Sequence[Region] = (),
+) -> None:
+    """What `Operation.__init__` does, for a class without defaults; `properties` are kept."""
+    _fill(op, operands, result_types, {} if properties is None else properties, regions)
+    Operation.__post_init__(op)  # it may go to an implicit builder's block
+
+
+def _fill(
+    op: Operation,
+    operands: Sequence[SSAValue],
+    result_types: Sequence[Attribute],
+    properties: dict[str, Attribute],
+    regions: Sequence[Region],
+) -> None:
     uses = tuple([Use(op, number) for number in range(len(operands))])
     for operand, use in zip(operands, uses, strict=True):
         operand.add_use(use)
     op._operands, op._operand_uses = SSAValues(operands), uses
     op.results = SSAValues([OpResult(type_, op, n) for n, type_ in enumerate(result_types)])
-    op.properties, op.attributes = {**_defaults(kind), **properties}, {}
+    op.properties, op.attributes = properties, {}
     op.location = UNKNOWN_LOC
     for region in regions:
         op.add_region(region)
-    return op
 
 
 @cache

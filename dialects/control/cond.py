@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
-    irdl_op_definition,
     operand_def,
     region_def,
     traits_def,
@@ -19,9 +18,10 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control.region_op import RegionOp, is_predicate
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class CondOp(RegionOp):
     """The results of one of two regions. Only that region runs.
 

@@ -10,7 +10,6 @@ from xdsl.dialects.builtin import FunctionType, TensorType, i1
 from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     traits_def,
     var_operand_def,
 )
@@ -19,8 +18,10 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.op_accessors import op_definition
 
-@irdl_op_definition
+
+@op_definition
 class YieldOp(IRDLOperation):
     """Ends a region of a `control` op with what it gives: `control.yield %x : tensor<4xf32>`."""
 

@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
     region_def,
     traits_def,
     var_operand_def,
@@ -19,9 +18,10 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control.region_op import RegionOp
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class ScanOp(RegionOp):
     """The last carried values, then what each step gave, stacked.
 

@@ -8,7 +8,6 @@ from typing import ClassVar, Self
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
-    irdl_op_definition,
     region_def,
     traits_def,
     var_operand_def,
@@ -18,9 +17,10 @@ from xdsl.traits import IsolatedFromAbove, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control.region_op import RegionOp
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class WhileOp(RegionOp):
     """The last values of what a loop carries, which starts with the operands `from`.
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from xdsl.dialects import arith, tensor
 from xdsl.dialects.linalg.attrs import IteratorTypeAttr
 from xdsl.ir import Dialect
-from xdsl.irdl import irdl_op_definition
 
 from lamina.dialects.linalg.elementwise_bools import PLAIN, CmpfOp, CmpiOp, SelectOp
 from lamina.dialects.linalg.named_ops_table import NAMED
@@ -27,12 +26,13 @@ from lamina.dialects.linalg.tensor_ops import (
     GenerateOp,
     RemFOp,
 )
+from lamina.dialects.op_accessors import op_definition
 
 
 def _named(name: str) -> type[StructuredOp]:
     members = {"name": f"linalg.{name}", "__module__": __name__}
     members["__doc__"] = f"MLIR's `linalg.{name}`."
-    return irdl_op_definition(type(f"{name.title().replace('_', '')}Op", (StructuredOp,), members))
+    return op_definition(type(f"{name.title().replace('_', '')}Op", (StructuredOp,), members))
 
 
 NAMED_OPS: dict[str, type[StructuredOp]] = {name: _named(name) for name in NAMED}

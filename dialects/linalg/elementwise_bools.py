@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import IntegerAttr, TensorType, VectorType, i1, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -22,9 +21,10 @@ from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.linalg.structured_text import element_of
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class SelectOp(IRDLOperation):
     """`%r = arith.select %c, %a, %b : tensor<4xi1>, tensor<4xf32>`.
 
@@ -141,14 +141,14 @@ class _Compare(IRDLOperation):
         printer.print_attribute(self.lhs.type)
 
 
-@irdl_op_definition
+@op_definition
 class CmpfOp(_Compare):
     """Floats, element by element."""
 
     name = "arith.cmpf"
 
 
-@irdl_op_definition
+@op_definition
 class CmpiOp(_Compare):
     """Integers, element by element."""
 

@@ -31,7 +31,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     result_def,
@@ -47,6 +46,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.linalg.named_ops_table import FORMS, Form
 from lamina.dialects.linalg.structured_text import StructuredText, element_of
+from lamina.dialects.op_accessors import op_definition
 
 _SEGMENTS = "operandSegmentSizes"
 _NOT_PRINTED = (_SEGMENTS, "indexing_maps", "iterator_types", "linalg.memoized_indexing_maps")
@@ -313,14 +313,14 @@ def _print_operands(printer: Printer, word: str, values: tuple[SSAValue, ...]) -
     printer.print_string(")")
 
 
-@irdl_op_definition
+@op_definition
 class GenericOp(StructuredOp):
     """`linalg.generic`: the maps and the body stand in the text."""
 
     name = "linalg.generic"
 
 
-@irdl_op_definition
+@op_definition
 class YieldOp(AbstractYieldOperation[Attribute]):
     """What a body gives at each point, one value for each of `outs`."""
 
@@ -328,7 +328,7 @@ class YieldOp(AbstractYieldOperation[Attribute]):
     traits = traits_def(IsTerminator())
 
 
-@irdl_op_definition
+@op_definition
 class IndexOp(IRDLOperation):
     """The position along a dimension, in a body."""
 

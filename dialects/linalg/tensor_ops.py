@@ -19,7 +19,6 @@ from xdsl.irdl import (
     AnyAttr,
     IRDLOperation,
     VarConstraint,
-    irdl_op_definition,
     operand_def,
     prop_def,
     region_def,
@@ -30,8 +29,10 @@ from xdsl.irdl import (
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.op_accessors import op_definition
 
-@irdl_op_definition
+
+@op_definition
 class GenerateOp(IRDLOperation):
     """A tensor whose body says the element at each place.
 
@@ -56,7 +57,7 @@ class GenerateOp(IRDLOperation):
             raise VerifyException("tensor.generate: the body takes one index for each dimension")
 
 
-@irdl_op_definition
+@op_definition
 class BitcastOp(IRDLOperation):
     """The same bits under another element type of the same width."""
 
@@ -67,7 +68,7 @@ class BitcastOp(IRDLOperation):
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@op_definition
 class RemFOp(IRDLOperation):
     """The remainder of a division of floats, with the dividend's sign, as C's `fmod`."""
 
@@ -80,7 +81,7 @@ class RemFOp(IRDLOperation):
     traits = traits_def(Pure())
 
 
-@irdl_op_definition
+@op_definition
 class CollapseShapeOp(IRDLOperation):
     """`%r = tensor.collapse_shape %x [[0, 1]] : tensor<2x3xf32> into tensor<6xf32>`.
 
@@ -98,7 +99,7 @@ class CollapseShapeOp(IRDLOperation):
         _verify_groups(self, self.src.type, self.result.type, self.reassociation)
 
 
-@irdl_op_definition
+@op_definition
 class ExpandShapeOp(IRDLOperation):
     """`%r = tensor.expand_shape %x [[0, 1]] output_shape [2, 3] : tensor<6xf32> into ...`.
 

@@ -6,7 +6,6 @@ from xdsl.dialects.builtin import IndexType, MemRefType, VectorType
 from xdsl.ir import Operation
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     operand_def,
     result_def,
     traits_def,
@@ -14,8 +13,10 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 
+from lamina.dialects.op_accessors import op_definition
 
-@irdl_op_definition
+
+@op_definition
 class GatherOp(IRDLOperation):
     """Reads one element per lane, at `base[indices]` plus a number of elements."""
 
@@ -32,7 +33,7 @@ class GatherOp(IRDLOperation):
     )
 
 
-@irdl_op_definition
+@op_definition
 class CompressStoreOp(IRDLOperation):
     """Writes the lanes whose mask is on side by side, from `base[indices]` on."""
 
@@ -57,7 +58,7 @@ def _cast(name: str) -> type[Operation]:
         "assembly_format": "$input attr-dict `:` type($input) `to` type($result)",
         "traits": traits_def(Pure()),
     }
-    return irdl_op_definition(type(name, (IRDLOperation,), members))
+    return op_definition(type(name, (IRDLOperation,), members))
 
 
 VECTOR_CASTS: dict[str, type[Operation]] = {

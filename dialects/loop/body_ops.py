@@ -9,7 +9,6 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     TensorType,
-    i64,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
@@ -17,7 +16,6 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     base,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -29,7 +27,13 @@ from xdsl.printer import Printer
 from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.loop.segments import SEGMENTS, array64, integer64, segment_sizes
+from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.plain_ops import init_plain
+
 Shaped = TensorType | MemRefType
+
+INDEX = IndexType()
 
 
 def element_type(shaped: Attribute) -> Attribute:
@@ -38,7 +42,7 @@ def element_type(shaped: Attribute) -> Attribute:
     return shaped.element_type
 
 
-@irdl_op_definition
+@op_definition
 class YieldOp(IRDLOperation):
     """Ends the body of a `loop.generic` with one value for each write."""
 
@@ -48,17 +52,17 @@ class YieldOp(IRDLOperation):
     assembly_format = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
-        Operation.__init__(self, operands=values)
+        init_plain(self, values)
 
 
 def yielded_by(block: Block) -> tuple[SSAValue, ...]:
     """The values of the `loop.yield` that a block ends in."""
     terminator = block.last_op
     assert isinstance(terminator, YieldOp)
-    return tuple(terminator.values)
+    return terminator.values  # pyright: ignore[reportReturnType] - a tuple
 
 
-@irdl_op_definition
+@op_definition
 class IndexOp(IRDLOperation):
     """The position along one dimension of the enclosing domain: `%i = loop.index 1 : index`."""
 
@@ -69,7 +73,7 @@ class IndexOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(self, dim: int) -> None:
-        super().__init__(properties={"dim": IntegerAttr(dim, i64)}, result_types=[IndexType()])
+        init_plain(self, (), (INDEX,), {"dim": integer64(dim)})
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.dim.value.data} : index")
@@ -101,7 +105,7 @@ def _nest_around(op: Operation) -> Operation | None:
     return parent
 
 
-@irdl_op_definition
+@op_definition
 class SizeOp(IRDLOperation):
     """A size of the enclosing nest: `%n = loop.size 0 : index`, in its order (see `GenericOp`)."""
 
@@ -112,7 +116,7 @@ class SizeOp(IRDLOperation):
     irdl_options = (ParsePropInAttrDict(),)
 
     def __init__(self, place: int) -> None:
-        super().__init__(properties={"place": IntegerAttr(place, i64)}, result_types=[IndexType()])
+        init_plain(self, (), (INDEX,), {"place": integer64(place)})
 
     def print(self, printer: Printer) -> None:
         printer.print_string(f" {self.place.value.data} : index")
@@ -131,7 +135,7 @@ class SizeOp(IRDLOperation):
             raise VerifyException(f"loop.size {self.place.value.data}: the nest has {count} sizes")
 
 
-@irdl_op_definition
+@op_definition
 class ReadOp(IRDLOperation):
     """An indirect read of a source inside a nest's body; indices are checked at run time.
 
@@ -161,10 +165,15 @@ class ReadOp(IRDLOperation):
     ) -> None:
         """`limits` are, for each index, what it is below beside the extent, or None."""
         limited = [number for number, limit in enumerate(limits) if limit is not None]
-        super().__init__(
-            operands=[source, list(indices), [limit for limit in limits if limit is not None]],
-            properties={"limited": DenseArrayBase.from_list(i64, limited)},
-            result_types=[element_type(source.type)],
+        below = [limit for limit in limits if limit is not None]
+        init_plain(
+            self,
+            [source, *indices, *below],
+            [element_type(source.type)],
+            {
+                "limited": array64(*limited),
+                SEGMENTS: segment_sizes(1, len(indices), len(below)),
+            },
         )
 
     @property

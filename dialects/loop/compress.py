@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import VectorType, i1
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.op_accessors import op_definition
 
-@irdl_op_definition
+
+@op_definition
 class CompressOp(IRDLOperation):
     """The lanes of a vector whose mask is on, in order; zeros behind them.
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import BFloat16Type, Float32Type, VectorType
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.op_accessors import op_definition
 
 
 class PairsOp(IRDLOperation):
@@ -38,7 +40,7 @@ class PairsOp(IRDLOperation):
             raise VerifyException(f"{self.name}: the result has the type of the total")
 
 
-@irdl_op_definition
+@op_definition
 class DotPairsOp(PairsOp):
     """`total[i] + left[2i] * right[2i] + left[2i + 1] * right[2i + 1]` in each lane `i`.
 

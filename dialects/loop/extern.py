@@ -22,7 +22,6 @@ from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     base,
-    irdl_op_definition,
     opt_operand_def,
     prop_def,
     traits_def,
@@ -32,11 +31,12 @@ from xdsl.irdl import (
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.effects import WritesOuts
+from lamina.dialects.op_accessors import op_definition
 
 Option = bool | int | float | str | list["Option"]
 
 
-@irdl_op_definition
+@op_definition
 class ExternOp(IRDLOperation):
     """Results of the kernel registered under a name, from whole tensors.
 

@@ -12,7 +12,6 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     base,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     prop_def,
@@ -25,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.body_ops import Shaped
 from lamina.dialects.loop.clauses import MOST_FACTOR
 from lamina.dialects.loop.effects import WritesOuts
+from lamina.dialects.op_accessors import op_definition
 
 KINDS = ("c2c", "r2c", "c2r")
 """Which side of a transform is complex, the operand first."""
@@ -44,7 +44,7 @@ class Rows:
         return prod(self.outer) * self.columns
 
 
-@irdl_op_definition
+@op_definition
 class FourierOp(IRDLOperation):
     """Discrete Fourier transforms of the rows of a tensor of f32 or f64, times `scale`.
 

@@ -11,13 +11,12 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.irdl import (
     AttrSizedOperandSegments,
     IRDLOperation,
     base,
-    irdl_op_definition,
     opt_prop_def,
     prop_def,
     region_def,
@@ -64,12 +63,14 @@ from lamina.dialects.loop.segments import (
 from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_slices, verify_slices
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain
 from lamina.dialects.loop.well_formed import is_well_formed
+from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.plain_ops import init_plain
 
 Read = tuple[SSAValue, AffineMap, Attribute | None]
 """A read of a nest: the array, the index map, and the value beyond the edges, if any."""
 
 
-@irdl_op_definition
+@op_definition
 class GenericOp(IRDLOperation):
     """A loop nest over a domain that evaluates a scalar body at each point.
 
@@ -136,12 +137,11 @@ class GenericOp(IRDLOperation):
 
         An extent that is value `n` of `sizes` is -1 - n, and symbol `n` of index maps.
         """
-        # xDSL's own constructor sorts out what stands in order here, at ten times the cost.
-        Operation.__init__(
+        init_plain(
             self,
-            operands=[*inputs, *sources, *outs, *sizes],
-            result_types=result_types,
-            properties={
+            [*inputs, *sources, *outs, *sizes],
+            result_types,
+            {
                 "domain": array64(*domain),
                 "input_maps": index_maps(*input_maps),
                 "pads": pads_of(pads or [None] * len(inputs)),
@@ -149,7 +149,7 @@ class GenericOp(IRDLOperation):
                 "combiners": words(*combiners),
                 SEGMENTS: segment_sizes(len(inputs), len(sources), len(outs), 0, len(sizes)),
             },
-            regions=[body, *(monoid.region.clone() for monoid in monoids)],
+            [body, *(monoid.region.clone() for monoid in monoids)],
         )
         if monoids:
             self.properties["identities"] = identities_attribute(monoids)
@@ -390,6 +390,4 @@ def _verify(self: GenericOp) -> None:
 
 for _index, _name in enumerate(("inputs", "sources", "outs", "indices", "sizes")):
     setattr(GenericOp, _name, segment(_index))
-setattr(GenericOp, "body", property(lambda op: op.regions[0]))  # noqa: B010 - as the others
-setattr(GenericOp, "res", property(lambda op: op.results))  # noqa: B010
 GenericOp.verify_ = _verify

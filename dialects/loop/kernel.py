@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import ComplexType, IndexType, MemRefType, TensorType
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Block, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     base,
-    irdl_op_definition,
     operand_def,
     region_def,
     result_def,
@@ -22,11 +21,13 @@ from xdsl.traits import HasParent, IsolatedFromAbove, IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.kernel_contract import verify_kernel
+from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.plain_ops import init_plain
 
 Shaped = TensorType | MemRefType
 
 
-@irdl_op_definition
+@op_definition
 class KernelOp(IRDLOperation):
     """The loop nests that one native kernel computes.
 
@@ -47,8 +48,7 @@ class KernelOp(IRDLOperation):
     def __init__(
         self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region
     ) -> None:
-        # As below, without xDSL's own constructor, which sorts out what stands in order here.
-        Operation.__init__(self, operands=inputs, result_types=result_types, regions=[body])
+        init_plain(self, inputs, result_types, regions=[body])
 
     @property
     def block(self) -> Block:
@@ -111,7 +111,7 @@ class KernelOp(IRDLOperation):
         return op
 
 
-@irdl_op_definition
+@op_definition
 class ReturnOp(IRDLOperation):
     """Ends a `loop.kernel` with its results."""
 
@@ -121,7 +121,7 @@ class ReturnOp(IRDLOperation):
     assembly_format = "($values^ `:` type($values))? attr-dict"
 
     def __init__(self, values: Sequence[SSAValue]) -> None:
-        Operation.__init__(self, operands=values)
+        init_plain(self, values)
 
 
 def _part(element: Attribute) -> Attribute:
@@ -133,7 +133,7 @@ def floats_of(kind: TensorType | MemRefType) -> int:
     return prod(kind.get_shape()) * (2 if isinstance(kind.element_type, ComplexType) else 1)
 
 
-@irdl_op_definition
+@op_definition
 class ReshapeOp(IRDLOperation):
     """The same elements in row-major order under another shape; costs nothing at run time.
 
@@ -153,7 +153,7 @@ class ReshapeOp(IRDLOperation):
     def __init__(
         self, source: SSAValue, result_type: Attribute, sizes: Sequence[SSAValue] = ()
     ) -> None:
-        Operation.__init__(self, operands=[source, *sizes], result_types=[result_type])
+        init_plain(self, [source, *sizes], [result_type])
 
     def verify_(self) -> None:
         source, result = self.source.type, self.result.type

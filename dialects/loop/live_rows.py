@@ -23,7 +23,6 @@ from xdsl.ir import Data, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     irdl_attr_definition,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -37,6 +36,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.clauses import ClauseKind
 from lamina.dialects.loop.slices import MOST_ELEMENTS
+from lamina.dialects.op_accessors import op_definition
 
 MOST_PANEL = 1 << 12
 """Positions of a panel in which a digit ends, at most: what is rounded up to one stays a number.
@@ -234,7 +234,7 @@ def _verify_counts(op: LiveCountOp | LiveRowOp | LiveTurnsOp) -> None:
         raise VerifyException(f"{op.name}: {op.live.data} of {len(op.counts)} counts")
 
 
-@irdl_op_definition
+@op_definition
 class LiveCountOp(IRDLOperation):
     """How many rows are live: the product of what the digits end at, each at least 1.
 
@@ -256,7 +256,7 @@ class LiveCountOp(IRDLOperation):
         _verify_counts(self)
 
 
-@irdl_op_definition
+@op_definition
 class LiveRowOp(IRDLOperation):
     """The row that is a given number among the live ones; the last of all for larger numbers.
 
@@ -281,7 +281,7 @@ class LiveRowOp(IRDLOperation):
         _verify_counts(self)
 
 
-@irdl_op_definition
+@op_definition
 class LiveTurnsOp(IRDLOperation):
     """How many of the `size` rows that a task takes in turn are live; it may be none.
 

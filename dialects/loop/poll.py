@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def
+from xdsl.irdl import IRDLOperation, operand_def
+
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class PollOp(IRDLOperation):
     """Ends the loops of the program if the process was interrupted, as by Ctrl-C.
 

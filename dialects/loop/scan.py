@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import irdl_op_definition, prop_def, traits_def
+from xdsl.irdl import prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
@@ -24,9 +24,10 @@ from lamina.dialects.loop.nest import (
     print_reads,
 )
 from lamina.dialects.loop.syntax import parse_known_domain, print_domain
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class ScanOp(OrderedNest):
     """Running values along a dimension: sums so far, the largest so far and where it was.
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i1
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import base, irdl_op_definition, operand_def, traits_def
+from xdsl.irdl import base, operand_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
@@ -25,9 +25,10 @@ from lamina.dialects.loop.nest import (
     print_typed,
 )
 from lamina.dialects.loop.syntax import parse_known_domain, print_domain
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class ScatterOp(OrderedNest):
     """A copy of `into` in which each point of the domain replaces one element.
 

@@ -7,7 +7,6 @@ from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     result_def,
@@ -17,8 +16,10 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.op_accessors import op_definition
 
-@irdl_op_definition
+
+@op_definition
 class GatherOp(IRDLOperation):
     """Reads one element per lane from the address of `base[indices]` plus an element offset.
 
@@ -65,7 +66,7 @@ class GatherOp(IRDLOperation):
             raise VerifyException("loop.gather: offsets, mask, pass and result differ in lanes")
 
 
-@irdl_op_definition
+@op_definition
 class PrefetchOp(IRDLOperation):
     """Asks for the cache line of `base[indices]` ahead of its use; never faults.
 

@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.irdl import base, irdl_op_definition, operand_def, prop_def, traits_def
+from xdsl.irdl import base, operand_def, prop_def, traits_def
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
@@ -34,9 +34,10 @@ from lamina.dialects.loop.nest import (
     print_typed,
 )
 from lamina.dialects.loop.syntax import parse_known_domain, print_domain
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class SegmentReduceOp(OrderedNest):
     """What is left after each segment of the second dimension: sums and extremes of ragged rows.
 

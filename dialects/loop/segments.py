@@ -1,7 +1,7 @@
-"""Quick reading and making of an op's operand segments and integer arrays.
+"""Quick reading and making of an op's operand segments, integers and arrays of them.
 
-xDSL decodes them anew at each access, which was a tenth of the time that passes take, and makes
-them number by number. Arrays are immutable: equal ones are one object here.
+xDSL decodes arrays anew at each access, which was a tenth of the time that passes take, and makes
+them number by number. Attributes are immutable: equal ones are one object here.
 """
 
 import struct
@@ -13,6 +13,8 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
+    IntegerAttr,
+    IntegerType,
     StringAttr,
     UnitAttr,
     i32,
@@ -37,6 +39,12 @@ def _decoded(data: bytes, letter: str, width: int) -> tuple[int, ...]:
 def integers64(array: Any) -> tuple[int, ...]:
     """The numbers of an array of i64."""
     return _decoded(array.data.data, "q", 8)
+
+
+@lru_cache(maxsize=4096)
+def integer64(number: int) -> IntegerAttr[IntegerType]:
+    """An i64."""
+    return IntegerAttr(number, i64)
 
 
 @lru_cache(maxsize=4096)

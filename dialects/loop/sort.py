@@ -11,7 +11,6 @@ from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
     base,
-    irdl_op_definition,
     operand_def,
     opt_prop_def,
     traits_def,
@@ -23,9 +22,10 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.body_ops import Shaped
 from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.segments import array64
+from lamina.dialects.op_accessors import op_definition
 
 
-@irdl_op_definition
+@op_definition
 class SortOp(IRDLOperation):
     """The rows along the last dimension in order, and where each element stood.
 

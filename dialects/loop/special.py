@@ -8,7 +8,6 @@ from xdsl.dialects.builtin import StringAttr
 from xdsl.ir import SSAValue
 from xdsl.irdl import (
     IRDLOperation,
-    irdl_op_definition,
     prop_def,
     result_def,
     traits_def,
@@ -21,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.elementwise import ROWS
 from lamina.dialects.extension_tables import extended
+from lamina.dialects.op_accessors import op_definition
 
 UNARY = frozenset(row.name for row in ROWS if row.is_special and row.operands == 1)
 BINARY = frozenset(row.name for row in ROWS if row.is_special and row.operands == 2)
@@ -28,7 +28,7 @@ BINARY = frozenset(row.name for row in ROWS if row.is_special and row.operands =
 take f32 or f64."""
 
 
-@irdl_op_definition
+@op_definition
 class SpecialOp(IRDLOperation):
     """A special function of scalars or of vectors lane by lane, all of one type.
 

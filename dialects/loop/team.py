@@ -16,7 +16,6 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     opt_prop_def,
     region_def,
     result_def,
@@ -27,6 +26,7 @@ from xdsl.traits import NoTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.live_rows import LiveRows, LiveRowsAttr
+from lamina.dialects.op_accessors import op_definition
 
 SHARED = "lamina.shared"
 """Attribute of a kernel that threads of a team may run together. It is told which thread runs it,
@@ -48,7 +48,7 @@ class _BodyOp(IRDLOperation, ABC):
             raise VerifyException(f"{self.name}: its block takes no arguments")
 
 
-@irdl_op_definition
+@op_definition
 class TeamOp(_BodyOp):
     """Runs its body on every thread of a team; after it, one thread goes on.
 
@@ -100,7 +100,7 @@ class TeamOp(_BodyOp):
             raise VerifyException("loop.team: inside of another team")
 
 
-@irdl_op_definition
+@op_definition
 class SingleOp(_BodyOp):
     """Runs its body on the first thread of the team; the others go on and do not wait.
 
@@ -114,7 +114,7 @@ class SingleOp(_BodyOp):
         _verify_place(self)
 
 
-@irdl_op_definition
+@op_definition
 class NumThreadsOp(IRDLOperation):
     """How many threads the team has; 1 where one thread runs a kernel.
 
@@ -130,7 +130,7 @@ class NumThreadsOp(IRDLOperation):
         super().__init__(result_types=[IndexType()])
 
 
-@irdl_op_definition
+@op_definition
 class ThreadOp(IRDLOperation):
     """The number of the thread in its team, from 0; 0 where one thread runs a kernel.
 
@@ -149,7 +149,7 @@ class ThreadOp(IRDLOperation):
         _verify_place(self)
 
 
-@irdl_op_definition
+@op_definition
 class BarrierOp(IRDLOperation):
     """No thread of the team goes on before all have come here and their writes can be seen."""
 

@@ -16,11 +16,12 @@ from xdsl.dialects.builtin import (
     VectorType,
 )
 from xdsl.ir import Attribute, Operation, SSAValue
-from xdsl.irdl import IRDLOperation, irdl_op_definition, operand_def, result_def, traits_def
+from xdsl.irdl import IRDLOperation, operand_def, result_def, traits_def
 from xdsl.traits import MemoryReadEffect, MemoryWriteEffect, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.dot_pairs import PairsOp
+from lamina.dialects.op_accessors import op_definition
 
 TILE_ROWS = 16
 """Rows of a tile, at most."""
@@ -55,7 +56,7 @@ def _verify_access(op: Operation, memory: SSAValue, tile: SSAValue) -> None:
         raise VerifyException(f"{op.name}: {memory.type} has other elements than {tile.type}")
 
 
-@irdl_op_definition
+@op_definition
 class TileZeroOp(IRDLOperation):
     """A tile of zeros: `%t = loop.tile_zero : vector<16x16xf32>`."""
 
@@ -71,7 +72,7 @@ class TileZeroOp(IRDLOperation):
         tile_shape(self, self.result.type)
 
 
-@irdl_op_definition
+@op_definition
 class TileLoadOp(IRDLOperation):
     """Reads a tile, each row `stride` elements after the one before.
 
@@ -93,7 +94,7 @@ class TileLoadOp(IRDLOperation):
         _verify_access(self, self.ref, self.result)
 
 
-@irdl_op_definition
+@op_definition
 class TileStoreOp(IRDLOperation):
     """Writes a tile, each row `stride` elements after the one before.
 
@@ -117,7 +118,7 @@ class TileStoreOp(IRDLOperation):
         _verify_access(self, self.ref, self.tile)
 
 
-@irdl_op_definition
+@op_definition
 class TileDotOp(PairsOp):
     """`total` plus the matrix product of `left` and `right`, whose rows are pairs of the sum.
 

@@ -14,7 +14,6 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
-    irdl_op_definition,
     operand_def,
     prop_def,
     result_def,
@@ -22,6 +21,9 @@ from xdsl.irdl import (
 )
 from xdsl.traits import Pure
 from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.plain_ops import init_plain
 
 
 def _same_lanes(op: Operation) -> None:
@@ -53,21 +55,21 @@ class _Compare(IRDLOperation):
             raise VerifyException(f"{self.name}: the result must be a vector of i1")
 
 
-@irdl_op_definition
+@op_definition
 class CmpiOp(_Compare):
     """`%m = loop.cmpi %a, %b {predicate = 6} : vector<8xi32>, vector<8xi32> -> vector<8xi1>`"""
 
     name = "loop.cmpi"
 
 
-@irdl_op_definition
+@op_definition
 class CmpfOp(_Compare):
     """`%m = loop.cmpf %a, %b {predicate = 4} : vector<8xf32>, vector<8xf32> -> vector<8xi1>`"""
 
     name = "loop.cmpf"
 
 
-@irdl_op_definition
+@op_definition
 class SelectOp(IRDLOperation):
     """Chooses lane by lane; `%v = loop.select %m, %a, %b : vector<8xi1>, vector<8xf32>`."""
 
@@ -84,7 +86,7 @@ class SelectOp(IRDLOperation):
     )
 
     def __init__(self, cond: SSAValue, lhs: SSAValue, rhs: SSAValue) -> None:
-        super().__init__(operands=[cond, lhs, rhs], result_types=[lhs.type])
+        init_plain(self, (cond, lhs, rhs), (lhs.type,))
 
     def verify_(self) -> None:
         _same_lanes(self)
@@ -103,13 +105,13 @@ class _Cast(IRDLOperation):
     SCALAR: ClassVar[type[Operation]] = Operation
 
     def __init__(self, value: SSAValue, result_type: Attribute) -> None:
-        super().__init__(operands=[value], result_types=[result_type])
+        init_plain(self, (value,), (result_type,))
 
     def verify_(self) -> None:
         _same_lanes(self)
 
 
-@irdl_op_definition
+@op_definition
 class ExtSIOp(_Cast):
     """Sign-extends every lane: `loop.extsi %v : vector<8xi8> -> vector<8xi32>`."""
 
@@ -117,7 +119,7 @@ class ExtSIOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.ExtSIOp
 
 
-@irdl_op_definition
+@op_definition
 class ExtUIOp(_Cast):
     """Zero-extends every lane: `loop.extui %v : vector<8xi1> -> vector<8xi32>`."""
 
@@ -125,7 +127,7 @@ class ExtUIOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.ExtUIOp
 
 
-@irdl_op_definition
+@op_definition
 class TruncIOp(_Cast):
     """Keeps the low bits of every lane: `loop.trunci %v : vector<8xi64> -> vector<8xi32>`."""
 
@@ -133,7 +135,7 @@ class TruncIOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.TruncIOp
 
 
-@irdl_op_definition
+@op_definition
 class FPToSIOp(_Cast):
     """Floats to signed integers, toward zero: `loop.fptosi %v : vector<8xf32> -> vector<8xi32>`."""
 
@@ -141,7 +143,7 @@ class FPToSIOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.FPToSIOp
 
 
-@irdl_op_definition
+@op_definition
 class FPToUIOp(_Cast):
     """Floats to unsigned integers: `loop.fptoui %v : vector<8xf32> -> vector<8xi8>`."""
 
@@ -149,7 +151,7 @@ class FPToUIOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.FPToUIOp
 
 
-@irdl_op_definition
+@op_definition
 class SIToFPOp(_Cast):
     """Signed integers to floats: `loop.sitofp %v : vector<8xi32> -> vector<8xf32>`."""
 
@@ -157,7 +159,7 @@ class SIToFPOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.SIToFPOp
 
 
-@irdl_op_definition
+@op_definition
 class UIToFPOp(_Cast):
     """Unsigned integers to floats: `loop.uitofp %v : vector<8xi1> -> vector<8xf32>`."""
 
@@ -165,7 +167,7 @@ class UIToFPOp(_Cast):
     SCALAR: ClassVar[type[Operation]] = arith.UIToFPOp
 
 
-@irdl_op_definition
+@op_definition
 class IndexCastOp(_Cast):
     """Indices to and from integers: `loop.index_cast %v : vector<8xi64> -> vector<8xindex>`."""
 

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    FunctionType,
     MemRefType,
     ModuleOp,
     TensorType,
@@ -21,6 +22,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText, telling
 from lamina.passes.contracts.declared import ARGUMENT, RESULT, Declared, arguments_of
@@ -138,13 +140,19 @@ def is_size(declared: Declared) -> bool:
 
 def sizes_among(function: FuncOp) -> set[int]:
     """The numbers of the arguments of a function that are sizes themselves."""
-    attributes = function.arg_attrs.data if function.arg_attrs is not None else ()
-    kinds = function.function_type.inputs.data
-    return {
+    return set(_sizes_among(function.function_type, function.arg_attrs))
+
+
+@once_an_object
+def _sizes_among(
+    kind: FunctionType, attributes: ArrayAttr[DictionaryAttr] | None
+) -> frozenset[int]:
+    kinds = kind.inputs.data
+    return frozenset(
         number
-        for number, entry in enumerate(attributes)
+        for number, entry in enumerate(() if attributes is None else attributes.data)
         if DIMS in entry.data and kinds[number] == i64
-    }
+    )
 
 
 def stated_of_sizes(function: FuncOp, attribute: str) -> list[tuple[SizeName, Attribute]]:
@@ -211,9 +219,15 @@ def refuse_unknown_names(given: Iterable[str], known: Collection[str]) -> None:
 
 def has_open_sizes(function: FuncOp) -> bool:
     """Whether a function takes tensors of sizes that are not known, or sizes."""
-    return bool(sizes_among(function)) or any(
-        isinstance(kind, TensorType) and any(extent < 0 for extent in kind.get_shape())
-        for kind in function.function_type.inputs
+    kind = function.function_type  # nearly all passes ask, and few change it
+    return _has_open_types(kind) or bool(_sizes_among(kind, function.arg_attrs))
+
+
+@once_an_object
+def _has_open_types(kind: FunctionType) -> bool:
+    return any(
+        isinstance(one, TensorType) and any(extent < 0 for extent in one.get_shape())
+        for one in kind.inputs
     )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -217,11 +218,11 @@ def _verify_kind(declared: Declared, layer: str) -> None:
     place, kind = declared.place, KINDS.get(declared.kind)
     if declared.function.sym_name.data == "setup":
         if layer in IN_MEMORY:
-            allowed = list(SETUP_MEMORY)
+            allowed = SETUP_MEMORY
         elif LAYERS.index(layer) < LAYERS.index("loop"):
             allowed = _allowed(place, layer)
         else:
-            allowed = ["prepared"] if place == RESULT else list(CONSTANT_KINDS)
+            allowed = ("prepared",) if place == RESULT else CONSTANT_KINDS
     else:
         allowed = _allowed(place, layer)
     if kind is None or declared.kind not in allowed:
@@ -280,8 +281,9 @@ def _verify_codes(declared: Declared, name: Attribute) -> None:
         raise declared.refuse(f"{CODES} is for elements of ui8, not {given}")
 
 
-def _allowed(place: str, layer: str) -> list[str]:
-    return [name for name, kind in KINDS.items() if kind.stands(place, layer)]
+@cache
+def _allowed(place: str, layer: str) -> tuple[str, ...]:
+    return tuple([name for name, kind in KINDS.items() if kind.stands(place, layer)])
 
 
 def _verify_made(declared: Declared, taken: dict[str, Declared], size_count: int) -> None:

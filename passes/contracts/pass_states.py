@@ -133,9 +133,11 @@ def state_of(module: ModuleOp) -> State:
     }
     if not kinds:
         return State.LOOPS
-    nests = [op for op in ops if type(op) in kinds]
+    blocks = {block for kernel in kernels for block in kernel.body.blocks}
     if any(
-        isinstance(op, GenericOp) and (op.symbols or op.parent_op() not in kernels) for op in nests
+        op.symbols or op.parent not in blocks
+        for op in ops
+        if type(op) in kinds and isinstance(op, GenericOp)
     ):
         return State.TASKS
     return State.BUFFERS
