@@ -11,7 +11,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
@@ -21,6 +21,9 @@ from xdsl.irdl.operations import (
 )
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
+
+operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
+"""The operands of any op, as they are: `op.operands` is a view, which asks the op for each."""
 
 _HOLDERS = {
     VarIRConstruct.OPERAND: "_operands",

@@ -31,7 +31,13 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.elementwise import PRIMITIVES
 from lamina.dialects.loop.rounding import is_half, mark_implicit
-from lamina.dialects.loop.scalar_ops import binary_op, scalar_op_class
+from lamina.dialects.loop.scalar_ops import (
+    binary_op,
+    compare_op,
+    scalar_op,
+    scalar_op_class,
+    select_op,
+)
 from lamina.dialects.loop.special import SpecialOp
 
 Number: TypeAlias = IntegerAttr | FloatAttr
@@ -79,14 +85,14 @@ def is_unsigned(kind: Attribute) -> bool:
 
 def widen(b: ScalarBody, value: SSAValue) -> SSAValue:
     """Half floats as f32, in which they are computed; others as they are."""
-    return b.add(arith.ExtFOp(value, f32)) if is_half(value.type) else value
+    return b.add(scalar_op(arith.ExtFOp, value, result=f32)) if is_half(value.type) else value
 
 
 def narrow(b: ScalarBody, value: SSAValue, kind: Attribute) -> SSAValue:
     """Back to a half float if that is what is wanted; not a rounding that the program asks for."""
     if value.type == kind:
         return value
-    rounded = arith.TruncFOp(value, kind)  # pyright: ignore[reportArgumentType]
+    rounded = scalar_op(arith.TruncFOp, value, result=kind)
     mark_implicit(rounded)
     return b.add(rounded)
 
@@ -96,16 +102,16 @@ def compare(b: ScalarBody, predicate: str, left: SSAValue, right: SSAValue) -> S
     left, right = widen(b, left), widen(b, right)
     if is_float(left.type):
         kind = "une" if predicate == "ne" else f"o{predicate}"
-        return b.add(arith.CmpfOp(left, right, kind))
+        return b.add(compare_op(left, right, kind))
     if predicate in ("eq", "ne"):
-        return b.add(arith.CmpiOp(left, right, predicate))
+        return b.add(compare_op(left, right, predicate))
     sign = "u" if is_unsigned(left.type) else "s"
-    return b.add(arith.CmpiOp(left, right, sign + predicate))
+    return b.add(compare_op(left, right, sign + predicate))
 
 
 def select(b: ScalarBody, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
     """`left` where the bool holds, else `right`."""
-    return b.add(arith.SelectOp(on, left, right))
+    return b.add(select_op(on, left, right))
 
 
 def truth(b: ScalarBody, value: SSAValue) -> SSAValue:
@@ -268,4 +274,4 @@ def width_of(kind: Attribute) -> int:
 def _in_width(b: ScalarBody, amount: SSAValue) -> SSAValue:
     """Whether a shift amount is at least 0 and below the width."""
     width = b.constant(width_of(amount.type), amount.type)
-    return b.add(arith.CmpiOp(amount, width, "ult"))
+    return b.add(compare_op(amount, width, "ult"))

@@ -1,5 +1,7 @@
 """`arith` ops: scalars and vectors of integers, indices and floats."""
 
+from typing import Any
+
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -7,7 +9,9 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.codegen.llvm_emitter import types
 from lamina.codegen.llvm_emitter.bfloat16 import extend, truncate
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop import vector_arith
+from lamina.dialects.op_accessors import operands_of
 
 _BINARY: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -61,10 +65,13 @@ _CASTS.update({cast: _CASTS[cast.SCALAR] for cast in vector_arith.CASTS if cast.
 
 def fastmath(op: Operation) -> str:
     """An op's fast-math flags as LLVM writes them, with a trailing blank if any."""
-    flags = getattr(op, "fastmath", None)
-    if flags is None or not flags.data:
-        return ""
-    return " ".join(str(flag.value) for flag in flags.data) + " "
+    flags = op.properties.get("fastmath")
+    return "" if flags is None else _flags(flags)
+
+
+@once_an_object
+def _flags(flags: Any) -> str:
+    return "".join(f"{flag.value} " for flag in flags.data)
 
 
 def _no_bfloat(op: Operation, value: SSAValue) -> None:
@@ -73,12 +80,13 @@ def _no_bfloat(op: Operation, value: SSAValue) -> None:
 
 
 def _constant(w: FunctionWriter, op: arith.ConstantOp) -> None:
-    w.values[op.result] = types.literal(op.value, op.result.type)
-    w.depths[op.result] = 0
+    result = op.results[0]
+    w.values[result] = types.literal(op.value, result.type)
+    w.depths[result] = 0
 
 
 def _binary(w: FunctionWriter, op: Operation) -> None:
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     w.assign(op.results[0], f"{_BINARY[type(op)]} {w.typed(lhs)}, {w.value(rhs)}")
 
 
@@ -111,20 +119,22 @@ def _shift(w: FunctionWriter, op: Operation) -> None:
 
 
 def _float_binary(w: FunctionWriter, op: Operation) -> None:
-    lhs, rhs = op.operands
+    lhs, rhs = operands_of(op)
     _no_bfloat(op, lhs)
     instruction = _FLOAT_BINARY[type(op)]
     w.assign(op.results[0], f"{instruction} {fastmath(op)}{w.typed(lhs)}, {w.value(rhs)}")
 
 
 def _float_extreme(w: FunctionWriter, op: Operation) -> None:
-    lhs, _rhs = op.operands
+    lhs, _rhs = operands_of(op)
     _no_bfloat(op, lhs)
     flags = fastmath(op)
     if "nsz" not in flags:
         flags = "nsz " + flags
     stem = _FLOAT_EXTREMES[type(op)]
-    w.bind(op.results[0], w.intrinsic(stem, w.type(lhs), [w.value(v) for v in op.operands], flags))
+    w.bind(
+        op.results[0], w.intrinsic(stem, w.type(lhs), [w.value(v) for v in operands_of(op)], flags)
+    )
 
 
 def _integer_extreme(w: FunctionWriter, op: Operation) -> None:
@@ -206,7 +216,8 @@ def _ceil_division_unsigned(w: FunctionWriter, op: Operation) -> None:
 
 def _compare_integers(w: FunctionWriter, op: arith.CmpiOp) -> None:
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
-    w.assign(op.result, f"icmp {predicate} {w.typed(op.lhs)}, {w.value(op.rhs)}")
+    lhs, rhs = operands_of(op)
+    w.assign(op.results[0], f"icmp {predicate} {w.typed(lhs)}, {w.value(rhs)}")
 
 
 def _compare_floats(w: FunctionWriter, op: arith.CmpfOp) -> None:
@@ -216,7 +227,8 @@ def _compare_floats(w: FunctionWriter, op: arith.CmpfOp) -> None:
 
 
 def _select(w: FunctionWriter, op: arith.SelectOp) -> None:
-    w.assign(op.result, f"select {w.typed(op.cond)}, {w.typed(op.lhs)}, {w.typed(op.rhs)}")
+    cond, lhs, rhs = operands_of(op)
+    w.assign(op.results[0], f"select {w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}")
 
 
 def _negate(w: FunctionWriter, op: arith.NegfOp) -> None:

@@ -14,6 +14,7 @@ from lamina.codegen.llvm_emitter.writer import (
 )
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.poll import PollOp
+from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.places import place_of
 
 #: Assertions hardly ever fail: the failing branch moves out of the way.
@@ -121,12 +122,13 @@ def _body(w: FunctionWriter, block: Block) -> list[str]:
     w.run(iter(block.ops))
     terminator = block.last_op
     assert terminator is not None
-    return [w.value(v) for v in terminator.operands]
+    return [w.value(v) for v in operands_of(terminator)]
 
 
 def _for(w: FunctionWriter, op: scf.ForOp) -> None:
-    bounds = (w.value(op.lb), w.value(op.ub), w.value(op.step))
-    emit_loop(w, bounds, op.body.block, op.iter_args, op.res, w.type(op.lb))
+    lower, upper, step, *starts = operands_of(op)
+    bounds = w.value(lower), w.value(upper), w.value(step)
+    emit_loop(w, bounds, op.regions[0].block, starts, op.results, w.type(lower))
 
 
 def _while(w: FunctionWriter, op: scf.WhileOp) -> None:

@@ -19,8 +19,12 @@ from lamina.codegen.target import STACK_BYTES
 from lamina.dialects.loop.kernel import ReshapeOp
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.op_accessors import operands_of
 
 Linear = tuple[dict[SSAValue, int], int]
+
+_LINEAR = frozenset({arith.AddiOp, arith.SubiOp, arith.MuliOp})
+"""What linear forms are followed through. Classes are compared, as there are many addresses."""
 
 
 def linear_form(w: FunctionWriter, value: SSAValue) -> Linear:
@@ -36,17 +40,14 @@ def _linear(w: FunctionWriter, value: SSAValue) -> Linear:
     operand = w.values[value]
     if not operand.startswith("%"):
         return {}, int(operand)
-    if isinstance(value.type, IndexType):
-        if isinstance(owner, (arith.AddiOp, arith.SubiOp)):
-            sign = 1 if isinstance(owner, arith.AddiOp) else -1
-            left, right = linear_form(w, owner.lhs), linear_form(w, owner.rhs)
-            return _add(left, right, sign)
-        if isinstance(owner, arith.MuliOp):
-            left, right = linear_form(w, owner.lhs), linear_form(w, owner.rhs)
-            if not right[0]:
-                return _add(({}, 0), left, right[1])
-            if not left[0]:
-                return _add(({}, 0), right, left[1])
+    if type(owner) in _LINEAR and isinstance(value.type, IndexType):
+        left, right = [linear_form(w, operand) for operand in operands_of(owner)]  # pyright: ignore
+        if type(owner) is not arith.MuliOp:
+            return _add(left, right, 1 if type(owner) is arith.AddiOp else -1)
+        if not right[0]:
+            return _add(({}, 0), left, right[1])
+        if not left[0]:
+            return _add(({}, 0), right, left[1])
     return {value: 1}, 0
 
 
@@ -73,9 +74,10 @@ def element_offset(w: FunctionWriter, shape: Sequence[int], indices: Sequence[SS
 
 def address(w: FunctionWriter, base: SSAValue, indices: Sequence[SSAValue]) -> str:
     """Pointer to the element of `base` at `indices`."""
-    assert isinstance(base.type, MemRefType)
-    terms, constant = element_offset(w, base.type.get_shape(), indices)
-    element = types.memory_scalar(base.type.element_type)
+    kind = base.type
+    assert isinstance(kind, MemRefType)
+    terms, constant = element_offset(w, kind.get_shape(), indices)
+    element = types.memory_scalar(kind.element_type)
     pointer, depth = w.value(base), w.depths[base]
     for value in sorted(terms, key=w.depths.__getitem__):
         depth = max(depth, w.depths[value])
@@ -138,15 +140,17 @@ def stored(w: FunctionWriter, value: SSAValue) -> tuple[str, str]:
 
 
 def _load(w: FunctionWriter, op: memref.LoadOp) -> None:
-    assert isinstance(op.memref.type, MemRefType)
-    pointer = address(w, op.memref, op.indices)
-    w.bind(op.res, load(w, pointer, op.memref.type, 0))
+    base, *indices = operands_of(op)
+    assert isinstance(base.type, MemRefType)
+    pointer = address(w, base, indices)
+    w.bind(op.results[0], load(w, pointer, base.type, 0))
 
 
 def _store(w: FunctionWriter, op: memref.StoreOp) -> None:
-    type_, operand = stored(w, op.value)
-    pointer = address(w, op.memref, op.indices)
-    w.line(f"store {type_} {operand}, ptr {pointer}, align {_alignment(op.value)}")
+    value, base, *indices = operands_of(op)
+    type_, operand = stored(w, value)
+    pointer = address(w, base, indices)
+    w.line(f"store {type_} {operand}, ptr {pointer}, align {_alignment(value)}")
 
 
 def _alignment(value: SSAValue) -> int:

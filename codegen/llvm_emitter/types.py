@@ -25,6 +25,7 @@ from xdsl.ir import Attribute
 
 from lamina.codegen.target import MOST_VECTOR_BITS
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.identity_cache import once_an_object
 
 _FLOATS: dict[type[Attribute], tuple[str, int]] = {
     Float16Type: ("half", 16),
@@ -69,12 +70,14 @@ def register_type(type_: Attribute) -> str:
     return scalar_type(type_)
 
 
+@once_an_object
 def memory_scalar(element: Attribute) -> str:
     """LLVM's type of one element in memory."""
     text = scalar_type(element)
     return "i8" if text == "i1" else text
 
 
+@once_an_object
 def lanes(type_: Attribute) -> int:
     """Lanes of a 1-D static vector type, 1 for a scalar."""
     if not isinstance(type_, VectorType):
@@ -104,6 +107,7 @@ def element_bits(element: Attribute) -> int:
     return element.width.data if isinstance(element, IntegerType) else 64
 
 
+@once_an_object
 def memory_bytes(element: Attribute) -> int:
     """Bytes of one element in memory."""
     return max(1, element_bits(element) // 8)

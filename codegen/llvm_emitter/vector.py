@@ -9,6 +9,7 @@ from lamina.codegen.llvm_emitter.arith import fastmath
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.scheduled import GatherOp
+from lamina.dialects.op_accessors import operands_of
 
 #: vector.kind -> (LLVM reduction, instruction or intrinsic that joins the accumulator).
 _REDUCTIONS = {
@@ -32,18 +33,20 @@ _DYNAMIC = -(1 << 63)
 
 
 def _load(w: FunctionWriter, op: vector.LoadOp) -> None:
-    base = op.base.type
-    assert isinstance(base, MemRefType)
-    pointer = memory.address(w, op.base, op.indices)
-    w.bind(op.result, memory.load(w, pointer, base, types.lanes(op.result.type)))
+    base, *indices = operands_of(op)
+    kind, result = base.type, op.results[0]
+    assert isinstance(kind, MemRefType)
+    pointer = memory.address(w, base, indices)
+    w.bind(result, memory.load(w, pointer, kind, types.lanes(result.type)))
 
 
 def _store(w: FunctionWriter, op: vector.StoreOp) -> None:
-    type_, operand = memory.stored(w, op.vector)
-    pointer = memory.address(w, op.base, op.indices)
-    element = types.element_of(op.vector.type)
-    plain = f"store {type_} {operand}, ptr {pointer}, align {types.memory_bytes(element)}"
-    total = types.lanes(op.vector.type) * types.memory_bytes(element)
+    vector_, base, *indices = operands_of(op)
+    type_, operand = memory.stored(w, vector_)
+    pointer = memory.address(w, base, indices)
+    size = types.memory_bytes(types.element_of(vector_.type))
+    plain = f"store {type_} {operand}, ptr {pointer}, align {size}"
+    total = types.lanes(vector_.type) * size
     if op.nontemporal is None or not op.nontemporal.value.data or total & (total - 1):
         w.line(plain)
     else:
@@ -210,19 +213,20 @@ def broadcast(w: FunctionWriter, scalar: str, operand: str, count: int) -> str:
 
 
 def _broadcast(w: FunctionWriter, op: vector.BroadcastOp) -> None:
-    count = types.lanes(op.vector.type)
-    if types.count_of(op.source.type):
-        if types.lanes(op.source.type) == count:
-            w.alias(op.vector, op.source)
+    (source,), result = operands_of(op), op.results[0]
+    count = types.lanes(result.type)
+    if types.count_of(source.type):
+        if types.lanes(source.type) == count:
+            w.alias(result, source)
             return
         raise unsupported(op, "broadcasts a scalar only")
-    scalar = types.scalar_type(op.source.type)
-    w.bind(op.vector, broadcast(w, scalar, w.value(op.source), count))
+    scalar = types.scalar_type(source.type)
+    w.bind(result, broadcast(w, scalar, w.value(source), count))
 
 
 def _fma(w: FunctionWriter, op: vector.FMAOp) -> None:
-    operands = [w.value(v) for v in (op.lhs, op.rhs, op.acc)]
-    w.bind(op.res, fused_multiply_add(w, w.type(op.res), operands))
+    operands, result = [w.value(v) for v in operands_of(op)], op.results[0]
+    w.bind(result, fused_multiply_add(w, w.type(result), operands))
 
 
 def fused_multiply_add(w: FunctionWriter, type_: str, operands: list[str]) -> str:

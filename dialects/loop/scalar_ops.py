@@ -1,5 +1,5 @@
-"""Scalar ops by name, and the commonest ones without xDSL's constructors, which take three times as
-long."""
+"""Scalar ops by name, and ops of scalars or vectors without xDSL's constructors, which take three
+to ten times as long."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from functools import cache
 from typing import Any
 
 from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import IntegerAttr, i64
+from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i1, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.loop.segments import integer64
 from lamina.dialects.plain_ops import plain_op
 
 
@@ -34,6 +35,40 @@ def constant_integer(value: SSAValue) -> int | None:
     if isinstance(op, arith.ConstantOp) and isinstance(op.value, IntegerAttr):
         return op.value.value.data
     return None
+
+
+def scalar_op(
+    kind: type[Operation], *operands: SSAValue, result: Attribute | None = None
+) -> Operation:
+    """What the constructor of an op of `arith`, `math` or `vector` makes of its operands alone.
+
+    Its result has the type `result`, that of the last operand if that is not given.
+    """
+    made = operands[-1].type if result is None else result
+    return plain_op(kind, operands, (made,))  # pyright: ignore[reportArgumentType]
+
+
+def select_op(on: SSAValue, left: SSAValue, right: SSAValue) -> arith.SelectOp:
+    """`arith.select`: `left` where `on` holds, else `right`."""
+    return plain_op(arith.SelectOp, (on, left, right), (left.type,))
+
+
+def compare_op(left: SSAValue, right: SSAValue, predicate: str) -> arith.CmpiOp | arith.CmpfOp:
+    """`arith.cmpf` of floats, `arith.cmpi` of all others, by the name of the predicate."""
+    is_float = isinstance(left.type, AnyFloat)
+    return plain_op(
+        arith.CmpfOp if is_float else arith.CmpiOp,
+        (left, right),
+        (i1,),
+        {"predicate": predicate_number(predicate, is_float=is_float)},
+    )
+
+
+@cache
+def predicate_number(predicate: str, *, is_float: bool) -> Attribute:
+    """How ops say a predicate. Raises ValueError for a name that is none."""
+    names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
+    return integer64(names.index(predicate))
 
 
 def binary_op(kind: type[Operation], left: SSAValue, right: SSAValue) -> Operation:

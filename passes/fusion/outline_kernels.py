@@ -41,6 +41,7 @@ from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
 from lamina.dialects.loop.labels import names_of
 from lamina.dialects.op_disposal import replace
+from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
 from lamina.passes.refusal import invalid
@@ -182,9 +183,8 @@ def _outline(
         functions[key] = target
     else:
         _explain_too(target, kernel)
-    call = func.CallOp(
-        SymbolRefAttr(target.sym_name), list(kernel.inputs), [r.type for r in kernel.res]
-    )
+    callee = SymbolRefAttr(target.sym_name)
+    call = plain_op(func.CallOp, kernel.inputs, kernel.res.types, {"callee": callee})
     call.location = kernel.location
     replace(kernel, call)
 

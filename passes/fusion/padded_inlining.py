@@ -19,6 +19,7 @@ from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import Forms, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.passes.fusion.body_values import value_at
 from lamina.passes.loop.body_folding import Number
 
@@ -144,7 +145,7 @@ def _is_below(block: Block, form: Linear, limit: int) -> SSAValue:
     else:
         at = index_value(block, form)
     bound = _add(block, arith.ConstantOp(IntegerAttr(limit, IndexType())))
-    return _add(block, arith.CmpiOp(at, bound, "slt"))
+    return _add(block, compare_op(at, bound, "slt"))
 
 
 def index_value(block: Block, form: Linear) -> SSAValue:

@@ -35,7 +35,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.scalar_ops import binary_op, constant_op
+from lamina.dialects.loop.scalar_ops import binary_op, compare_op, constant_op, scalar_op, select_op
 from lamina.dialects.loop.winograd import WINOGRAD, Windows
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
@@ -102,8 +102,8 @@ class _Body:
     def sign(self, dim: int) -> SSAValue:
         """1 at position 0 of a dimension, -1 at position 1."""
         zero = self.add(constant_op(IntegerAttr(0, IndexType())))
-        first = self.add(arith.CmpiOp(self.add(IndexOp(dim)), zero, "eq"))
-        return self.add(arith.SelectOp(first, self.number(1.0), self.number(-1.0)))
+        first = self.add(compare_op(self.add(IndexOp(dim)), zero, "eq"))
+        return self.add(select_op(first, self.number(1.0), self.number(-1.0)))
 
     def sum(self, a: SSAValue, b: SSAValue) -> SSAValue:
         """a + b."""
@@ -115,7 +115,7 @@ class _Body:
 
     def signed_sum(self, a: SSAValue, sign: SSAValue, b: SSAValue) -> SSAValue:
         """a + sign b, the product of which is exact."""
-        return self.add(math.FmaOp(sign, b, a))
+        return self.add(scalar_op(math.FmaOp, sign, b, a))
 
     def region(self, result: SSAValue) -> Region:
         """The finished body."""
@@ -208,7 +208,7 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
     body = _Body([element] * len(reads), f64)
     values: list[SSAValue] = list(body.block.args)
     if element != f64:
-        values = [body.add(arith.ExtFOp(value, f64)) for value in values]
+        values = [body.add(scalar_op(arith.ExtFOp, value, result=f64)) for value in values]
 
     def joined(three: Sequence[SSAValue], dim: int) -> SSAValue:
         outer = body.sum(three[0], three[2])
@@ -219,7 +219,7 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
         values = [joined(values[at : at + 3], 1) for at in range(0, len(values), 3)]
     total = joined(values, 0) if group[0] else values[0]
     if element != f64:
-        total = body.add(arith.TruncFOp(total, element))  # pyright: ignore[reportArgumentType]
+        total = body.add(scalar_op(arith.TruncFOp, total, result=element))
     kind = TensorType(element, domain)
     made = _store_nest(nest, "winograd_weight", domain, reads, kind, body.region(total))
     made.attributes[MATERIALIZED] = UnitAttr()

@@ -21,7 +21,7 @@ from lamina.dialects.loop.access import is_copy
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid, join_body
 from lamina.dialects.loop.same_values import is_same_value
-from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.dialects.loop.scalar_ops import compare_op, constant_op, select_op
 from lamina.passes.loop.body_folding import constant_of
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -196,14 +196,14 @@ def _finite(add: Add, value: SSAValue, *, either: bool) -> SSAValue:
     """0 in the place of -inf, below which nothing is; with `either` in that of inf as well."""
     size = add(math.AbsFOp(value)) if either else value
     infinite = _number(add, inf if either else -inf, value)
-    found = add(arith.CmpfOp(size, infinite, OEQ))
-    return add(arith.SelectOp(found, _number(add, 0, value), value))
+    found = add(compare_op(size, infinite, OEQ))
+    return add(select_op(found, _number(add, 0, value), value))
 
 
 def _nan_of_nothing(add: Add, pair: list[SSAValue]) -> SSAValue:
     largest, total = pair
-    nothing = add(arith.CmpfOp(largest, _number(add, -inf, largest), OEQ))
-    return add(arith.SelectOp(nothing, _number(add, nan, total), total))
+    nothing = add(compare_op(largest, _number(add, -inf, largest), OEQ))
+    return add(select_op(nothing, _number(add, nan, total), total))
 
 
 def softmax_monoid(element: Attribute) -> Monoid:
@@ -215,9 +215,9 @@ def softmax_monoid(element: Attribute) -> Monoid:
 
     def below(maximum: SSAValue, total: SSAValue) -> SSAValue:
         # The larger one, which may be infinite, stays as it is.
-        same = add(arith.CmpfOp(maximum, largest, OEQ))
+        same = add(compare_op(maximum, largest, OEQ))
         factor = add(math.ExpOp(add(arith.SubfOp(maximum, largest))))
-        chosen = add(arith.SelectOp(same, _number(add, 1, total), factor))
+        chosen = add(select_op(same, _number(add, 1, total), factor))
         return add(arith.MulfOp(total, chosen))
 
     both = add(arith.AddfOp(below(one, sum_one), below(other, sum_other)))

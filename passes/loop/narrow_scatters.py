@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.loop import GenericOp, IndexOp, ScatterOp, YieldOp
 from lamina.dialects.loop.access import is_copy, shape_of
 from lamina.dialects.loop.linear import linear
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scatter import written_element
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -177,6 +178,6 @@ def _kept(place: SSAValue, before: int, after: int, add: _Add) -> SSAValue:
         return add(arith.ConstantOp(IntegerAttr(value, place.type)))  # pyright: ignore
 
     if before - after == 1:
-        return add(arith.CmpiOp(place, number(after), "ne"))
+        return add(compare_op(place, number(after), "ne"))
     behind = add(arith.SubiOp(place, number(after)))
-    return add(arith.CmpiOp(behind, number(before - after), "uge"))
+    return add(compare_op(behind, number(before - after), "uge"))

@@ -218,7 +218,8 @@ class _Entry:
     ) -> None:
         outs = [targets.get(r) or _allocate_before(r, op) for r in op.res]
         if isinstance(op, func.CallOp):
-            call = func.CallOp(op.callee, [*op.arguments, *outs], [])
+            operands, callee = [*op.operands, *outs], {"callee": op.callee}
+            call = plain_op(func.CallOp, operands, (), callee)
         else:
             call = _extern_call(self.block, op, outs, self.attributes)
         call.location = op.location

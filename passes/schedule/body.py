@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, cf, memref, vector
+from xdsl.dialects import arith, cf, vector
 from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import (
     FloatAttr,
@@ -27,6 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.body_ops import out_of_range
+from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.compare import compare
@@ -332,7 +333,7 @@ def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lan
     """Read elements; lanes masked off read nothing, and have what is `passing`, or 0."""
     memory, lanes, mask = where.memory, where.lanes, where.mask
     if (where.stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
-        return Lane(emit.add(memref.LoadOp.get(memory, [emit.value(where.at)])), True)
+        return Lane(emit.add(load_op(memory, [emit.value(where.at)])), True)
     if where.stride == 1 and mask is None:
         kind = vector_of(where.element, lanes)
         made = plain_op(vector.LoadOp, (memory, emit.value(where.at)), (kind,))

@@ -11,13 +11,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import lcm
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.pairs import has_pieces
+from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.zero_axes import zeros_along
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import ends_of
@@ -160,8 +160,8 @@ def balanced(emit: Emitter, number: Index, count: Index) -> Index:
     from_end = emit.minus(emit.minus(count, 1), half)
     if isinstance(odd, int):
         return from_end if odd else half
-    is_odd = emit.add(arith.CmpiOp(odd, emit.value(0), "ne"))
-    return emit.add(arith.SelectOp(is_odd, emit.value(from_end), emit.value(half)))
+    is_odd = emit.add(compare_op(odd, emit.value(0), "ne"))
+    return emit.add(select_op(is_odd, emit.value(from_end), emit.value(half)))
 
 
 def _bounds(stage: Stage) -> BoundsAttr | None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
@@ -26,6 +26,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import BlockArgument, SSAValue
 
 from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.memory_ops import load_op
 from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.schedule.emitter import Emitter, Index
 
@@ -144,7 +145,7 @@ class CallExtents:
         key = (number, least, most)
         if key not in self._ends:
             emit, memory = self.emit, self.flat[self.arguments[number]]
-            given = emit.add(memref.LoadOp.get(memory, [emit.value(0)]))
+            given = emit.add(load_op(memory, [emit.value(0)]))
             counted = emit.add(arith.IndexCastOp(given, IndexType()))
             self._ends[key] = emit.least(emit.most(counted, least), most)
         return self._ends[key]

@@ -16,10 +16,10 @@ from dataclasses import replace
 from functools import partial
 from itertools import product
 
-from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.clauses import By
+from lamina.dialects.loop.scalar_ops import select_op
 from lamina.passes.schedule.body import Lane
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.compare import compare
@@ -253,7 +253,7 @@ def _if_as_long(emit: Emitter, low: Index, high: Index, size: int) -> Index:
     """The end of a range that has so many positions at least; where it begins if it has fewer."""
     length = emit.value(emit.minus(high, low))
     fits = compare(emit, length, emit.value(size), "sge")
-    return emit.add(arith.SelectOp(fits, emit.value(high), emit.value(low)))
+    return emit.add(select_op(fits, emit.value(high), emit.value(low)))
 
 
 def _moved_up(emit: Emitter, at: Index, extent: int, size: int) -> Index:

@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -43,8 +44,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
     def run(self, emit: Emitter, envs: Envs, ranges: Ranges) -> None:
         low, high = ranges[self.place]
         totals = [
-            emit.add(memref.AllocaOp.get(element, 64, [self._room()]))
-            for element in self.accumulators.elements()
+            emit.add(alloca_op(element, self._room())) for element in self.accumulators.elements()
         ]
 
         def block(inner: Emitter, start: Index) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
 from xdsl.ir import Attribute, Block, SSAValue
 
+from lamina.dialects.loop.memory_ops import store_op
+from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.emitter import Emitter, number_attribute
 from lamina.passes.schedule.strided_access import Elements, can_interleave, interleave
@@ -17,7 +19,7 @@ def store(emit: Emitter, value: SSAValue, where: Elements, *, streamed: bool = F
     """Write a vector, or a scalar if there is one lane; past the caches if it is `streamed`."""
     flat, mask = where.memory, where.mask
     if where.lanes == 1:
-        emit.run(memref.StoreOp.get(value, flat, [emit.value(where.at)]))
+        emit.run(store_op(value, flat, [emit.value(where.at)]))
         return
     if where.stride == 1:
         if mask is None:
@@ -35,7 +37,7 @@ def store(emit: Emitter, value: SSAValue, where: Elements, *, streamed: bool = F
         element = _lane(emit, value, lane)
         place = emit.value(emit.plus(where.at, lane * where.stride))
         if mask is None:
-            emit.run(memref.StoreOp.get(element, flat, [place]))
+            emit.run(store_op(element, flat, [place]))
         else:
             _store_if(emit, _lane(emit, mask, lane), element, flat, place)
 
@@ -63,7 +65,7 @@ def _store_if(
     emit: Emitter, on: SSAValue, element: SSAValue, flat: SSAValue, place: SSAValue
 ) -> None:
     then = Block()
-    then.add_op(memref.StoreOp.get(element, flat, [place]))
+    then.add_op(store_op(element, flat, [place]))
     then.add_op(scf.YieldOp())
     emit.run(scf.IfOp(on, [], [then]))
 
@@ -99,7 +101,7 @@ def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SS
     table = COMBINE_INTEGER if isinstance(kind, IntegerType | IndexType) else COMBINE_FLOAT
     if kind == i1:
         table = COMBINE_BOOLEAN
-    return emit.add(table[combiner](left, right))
+    return emit.add(binary_op(table[combiner], left, right))
 
 
 def identity_value(combiner: str, element: Attribute) -> Attribute:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from functools import cache
-
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import AnyFloat, IntegerAttr, VectorType, i1, i64
+from xdsl.dialects.builtin import AnyFloat, VectorType, i1
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.scalar_ops import compare_op, predicate_number
 from lamina.dialects.loop.vector_arith import CmpfOp, CmpiOp
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.emitter import Emitter, vector_of
@@ -28,13 +26,7 @@ def compare(emit: Emitter, left: SSAValue, right: SSAValue, predicate: str) -> S
     kind = left.type
     is_float = isinstance(element_of(kind), AnyFloat)
     if not isinstance(kind, VectorType):
-        return emit.add((arith.CmpfOp if is_float else arith.CmpiOp)(left, right, predicate))
-    names = arith.CMPF_COMPARISON_OPERATIONS if is_float else arith.CMPI_COMPARISON_OPERATIONS
-    properties = {"predicate": _numbered(names.index(predicate))}
+        return emit.add(compare_op(left, right, predicate))
+    properties = {"predicate": predicate_number(predicate, is_float=is_float)}
     made = vector_of(i1, lanes_of(kind))
     return emit.add(plain_op(CmpfOp if is_float else CmpiOp, (left, right), (made,), properties))
-
-
-@cache
-def _numbered(predicate: int) -> Attribute:
-    return IntegerAttr(predicate, i64)

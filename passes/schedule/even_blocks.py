@@ -14,6 +14,7 @@ from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.live_rows import Digit
+from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.team import NumThreadsOp
 from lamina.passes.cost.product_limits import EVEN_ROUNDS
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -69,7 +70,7 @@ class EvenBlocks:
         is_uneven = _compared(emit, divided(emit, tasks, team)[0], "ne", 0)
         are_few = _compared(emit, emit.minus(tasks, emit.times(team, EVEN_ROUNDS)), "slt", 0)
         divides = emit.add(arith.AndIOp(is_uneven, are_few))
-        chosen = emit.add(arith.SelectOp(divides, emit.value(shared), emit.value(count)))
+        chosen = emit.add(select_op(divides, emit.value(shared), emit.value(count)))
         return EvenBlocks(lead, extent, live, chosen, fewest)
 
     @property
@@ -90,4 +91,4 @@ class EvenBlocks:
 
 
 def _compared(emit: Emitter, left: Index, predicate: str, right: int) -> SSAValue:
-    return emit.add(arith.CmpiOp(emit.value(left), emit.value(right), predicate))
+    return emit.add(compare_op(emit.value(left), emit.value(right), predicate))

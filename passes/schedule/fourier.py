@@ -16,11 +16,12 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-from xdsl.dialects import arith, math, memref, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import FloatAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.fourier import FourierOp
+from lamina.dialects.loop.memory_ops import alloca_op, load_op
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.butterflies import Butterfly, prime_factors
@@ -170,7 +171,7 @@ class _Task:
 
     def _scratch(self, emit: Emitter, copies: int) -> SSAValue:
         elements = 2 * self.lanes * (copies * self.points + 1)
-        return emit.add(memref.AllocaOp.get(self.element, 64, [elements]))
+        return emit.add(alloca_op(self.element, elements))
 
     # Steps
 
@@ -262,7 +263,7 @@ class _Task:
         made: list[SSAValue] = []
         for part in (0, 1):
             at = emit.value(emit.plus(emit.times(number, 2), part))
-            value = emit.add(memref.LoadOp.get(self.turns, [at]))
+            value = emit.add(load_op(self.turns, [at]))
             if self.lanes > 1:
                 kind = vector_of(self.element, self.lanes)
                 value = emit.add(vector.BroadcastOp(value, kind))  # pyright: ignore

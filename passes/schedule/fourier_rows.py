@@ -10,11 +10,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.fourier import Rows
+from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.passes.schedule.emitter import Emitter, Index, vector_of
 from lamina.passes.schedule.transpose import turn
 
@@ -47,14 +48,14 @@ class LaneMemory:
     def vector(self, emit: Emitter, flat: SSAValue, at: Index) -> SSAValue:
         """The vector from an element on."""
         if self.lanes == 1:
-            return emit.add(memref.LoadOp.get(flat, [emit.value(at)]))
+            return emit.add(load_op(flat, [emit.value(at)]))
         kind = vector_of(self.element, self.lanes)
         return emit.add(vector.LoadOp(flat, [emit.value(at)], kind))  # pyright: ignore
 
     def put(self, emit: Emitter, value: SSAValue, flat: SSAValue, at: Index) -> None:
         """Store a vector from an element on."""
         if self.lanes == 1:
-            emit.run(memref.StoreOp.get(value, flat, [emit.value(at)]))
+            emit.run(store_op(value, flat, [emit.value(at)]))
         else:
             emit.run(vector.StoreOp(value, flat, [emit.value(at)]))
 

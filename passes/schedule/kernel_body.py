@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.kernel_nests import rows_of
+from lamina.dialects.loop.memory_ops import store_op
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.op_disposal import erase
 from lamina.passes.schedule.call_extents import CallExtents
 from lamina.passes.schedule.combine import identity_value
@@ -80,7 +82,7 @@ class KernelBody:
             flat = {n: self.memory.flat[self.function.body.block.args[n]] for n in live.counts}
             count = self.emit.value(count_of(self.emit, ends_of(self.emit, live.digits, flat)))
             least = self.emit.value(fewest)
-            wanted = self.emit.add(arith.CmpiOp(count, least, "uge"))
+            wanted = self.emit.add(compare_op(count, least, "uge"))
         self.memory.streamed[nest.outs[number]] = wanted
 
     def keep(self, op: Operation) -> None:
@@ -120,7 +122,7 @@ def fill(emit: Emitter, value: SSAValue, flat: SSAValue, count: int) -> None:
     """Write one scalar to every element of a rank-1 memref."""
 
     def one(inner: Emitter, at: Index) -> None:
-        inner.run(memref.StoreOp.get(value, flat, [inner.value(at)]))
+        inner.run(store_op(value, flat, [inner.value(at)]))
 
     emit.each(0, count, 1, one)
 

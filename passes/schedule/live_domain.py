@@ -6,13 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith, scf
+from xdsl.dialects import scf
 from xdsl.ir import Block
 
 from lamina.dialects.loop import FourierOp, SortOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import End, count_of, ends_of, split_digits
 from lamina.passes.schedule.memory import Memory
@@ -150,7 +151,7 @@ class Blocks:
                 body(inner, first, size)
                 return
             left = inner.value(inner.minus(self.count, first))
-            whole = inner.add(arith.CmpiOp(left, inner.value(size), "sge"))
+            whole = inner.add(compare_op(left, inner.value(size), "sge"))
             then, otherwise = Block(), Block()
             body(inner.inside(then), first, size)
             rest = inner.inside(otherwise)

@@ -6,14 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith, func, memref
+from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
-from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.scalar_ops import binary_op, select_op
 from lamina.dialects.op_list import list_ops
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
@@ -73,7 +74,7 @@ def ends_of(
         if digit.count is None:
             found.append(End.of(digit.extent))
             continue
-        given = emit.add(memref.LoadOp.get(flat[digit.count], [emit.value(0)]))
+        given = emit.add(load_op(flat[digit.count], [emit.value(0)]))
         end = emit.add(arith.IndexCastOp(given, IndexType()))
         found.append(End(digit.extent, digit_end(emit, digit, emit.most(end, least))))
     return found
@@ -165,7 +166,7 @@ def row_ahead(
         below = compare(emit, emit.value(place), emit.value(_live_end(emit, digit)), "ult")
         counts = below if counts is None else emit.add(arith.AndIOp(counts, below))
     assert counts is not None
-    return emit.add(arith.SelectOp(counts, emit.value(ahead), emit.value(row)))
+    return emit.add(select_op(counts, emit.value(ahead), emit.value(row)))
 
 
 def _live_end(emit: Emitter, digit: Digit) -> Index:

@@ -8,6 +8,7 @@ from typing import Protocol
 from xdsl.dialects import arith
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.passes.cost.unstructured_cost import MERGED_RUN
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import Load, OrderedPairs, Pairs, SortedRow
@@ -153,14 +154,14 @@ def _merge_step(
     left, right = heads
     # A head behind its run may be behind the row: what is read there instead does not matter.
     lefts, rights = (source.load(emit, emit.add(arith.MinUIOp(head, last))) for head in heads)
-    left_over = emit.add(arith.CmpiOp(left, ends[1], "uge"))
-    right_there = emit.add(arith.CmpiOp(right, ends[2], "ult"))
+    left_over = emit.add(compare_op(left, ends[1], "uge"))
+    right_there = emit.add(compare_op(right, ends[2], "ult"))
     smaller = source.sooner(emit, rights, lefts)
     wanted = emit.add(arith.OrIOp(left_over, smaller))
     take = emit.add(arith.AndIOp(right_there, wanted))
     taken = [emit.add(arith.SelectOp(take, *both)) for both in zip(rights, lefts, strict=True)]
     to.put(emit, at, taken)
     one = emit.value(1)
-    next_left = emit.add(arith.SelectOp(take, left, emit.add(arith.AddiOp(left, one))))
-    next_right = emit.add(arith.SelectOp(take, emit.add(arith.AddiOp(right, one)), right))
+    next_left = emit.add(select_op(take, left, emit.add(arith.AddiOp(left, one))))
+    next_right = emit.add(select_op(take, emit.add(arith.AddiOp(right, one)), right))
     return [next_left, next_right]

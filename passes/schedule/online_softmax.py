@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, VectorT
 from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.vector_arith import CmpfOp
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
 from lamina.passes.schedule.combine import combine
@@ -126,7 +127,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         """Emit the walk between `ends`, keep and store both results; `plain` emits two instead."""
         largest, total = self._results(emit, self._walk(emit, envs, ends))
         zero = emit.constant(number_attribute(0, total.type))
-        positive = emit.add(arith.CmpfOp(total, zero, "ogt"))
+        positive = emit.add(compare_op(total, zero, "ogt"))
         done, again = Block(), Block()
         done.add_op(scf.YieldOp(largest, total))
         plain(emit.inside(again))

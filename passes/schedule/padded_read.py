@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i1
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.scalar_ops import binary_op, select_op
 from lamina.passes.schedule.body import Lane, broadcast, gather, load
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -40,10 +41,10 @@ def padded_read(
     moves = dim is not None and any(form.coefficient(dim) for form in access.axes)
     if not moves or where.lanes == 1:
         inside = _inside(emit, read, env, None, 1, None)
-        safe = emit.add(arith.SelectOp(inside, emit.value(where.at), emit.value(0)))
-        value = emit.add(memref.LoadOp.get(where.memory, [safe]))
+        safe = emit.add(select_op(inside, emit.value(where.at), emit.value(0)))
+        value = emit.add(load_op(where.memory, [safe]))
         pad = emit.constant(access.pad)
-        return Lane(emit.add(arith.SelectOp(inside, value, pad)), True)
+        return Lane(emit.add(select_op(inside, value, pad)), True)
     inside = replace(where, mask=_inside(emit, read, env, dim, where.lanes, where.mask))
     passing = emit.splat(access.pad, where.lanes)
     if where.stride == 0:  # scratch that holds one position of the dimension, tested all the same

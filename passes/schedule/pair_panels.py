@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
@@ -42,7 +43,7 @@ class PairPanels:
         self.source = stage.reads[shape.b]
         self.tile_stride = -(-terms // TILE_TERMS) * TILE_TERMS // 2 * PAIR_ROW
         self.buffer_stride = self.tile_stride * PANEL_TILES * together
-        self.paired = emit.add(memref.AllocaOp.get(bf16, 64, [self.buffer_stride * buffers]))
+        self.paired = emit.add(alloca_op(bf16, self.buffer_stride * buffers))
         self.zero = emit.splat(FloatAttr(0.0, bf16), TILE_PANEL)
 
     def pack(

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.memory_ops import load_op, store_op
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.passes.schedule.emitter import Emitter, Index
 
 Load = Callable[[Emitter, Index], tuple[SSAValue, SSAValue]]
@@ -25,7 +27,7 @@ class Keys:
 
     def key(self, emit: Emitter, at: Index) -> SSAValue:
         """The element at an index of the row."""
-        return emit.add(memref.LoadOp.get(self.memory, [emit.value(emit.plus(self.base, at))]))
+        return emit.add(load_op(self.memory, [emit.value(emit.plus(self.base, at))]))
 
     def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, SSAValue]:
         """The element at an index, and that index."""
@@ -47,14 +49,14 @@ class Pairs:
     def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, SSAValue]:
         """Key and position at an index."""
         where = emit.value(emit.plus(self.base, at))
-        key = emit.add(memref.LoadOp.get(self.keys, [where]))
-        return key, emit.add(memref.LoadOp.get(self.places, [where]))
+        key = emit.add(load_op(self.keys, [where]))
+        return key, emit.add(load_op(self.places, [where]))
 
     def store(self, emit: Emitter, at: Index, key: SSAValue, place: SSAValue) -> None:
         """Write key and position at an index."""
         where = emit.value(emit.plus(self.base, at))
-        emit.run(memref.StoreOp.get(key, self.keys, [where]))
-        emit.run(memref.StoreOp.get(place, self.places, [where]))
+        emit.run(store_op(key, self.keys, [where]))
+        emit.run(store_op(place, self.places, [where]))
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,10 @@ def goes_first(emit: Emitter, later: SSAValue, earlier: SSAValue, down: bool) ->
     if isinstance(kind, IntegerType):
         unsigned = kind == i1 or kind.signedness.data == Signedness.UNSIGNED
         predicate = ("u" if unsigned else "s") + ("gt" if down else "lt")
-        return emit.add(arith.CmpiOp(later, earlier, predicate))
-    ordered = emit.add(arith.CmpfOp(later, earlier, "ogt" if down else "olt"))
+        return emit.add(compare_op(later, earlier, predicate))
+    ordered = emit.add(compare_op(later, earlier, "ogt" if down else "olt"))
     # NaN is the largest.
     large, small = (later, earlier) if down else (earlier, later)
-    large_nan = emit.add(arith.CmpfOp(large, large, "uno"))
-    small_number = emit.add(arith.CmpfOp(small, small, "ord"))
+    large_nan = emit.add(compare_op(large, large, "uno"))
+    small_number = emit.add(compare_op(small, small, "ord"))
     return emit.add(arith.OrIOp(ordered, emit.add(arith.AndIOp(large_nan, small_number))))

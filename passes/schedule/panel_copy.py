@@ -7,10 +7,11 @@ squares of vectors are turned in registers. Half floats are widened on the way.
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
@@ -44,7 +45,7 @@ class PanelCopy:
         self.terms = stage.schedule.terms or stage.extents[self.term]
         self.size = self.terms * self.width
         """Elements of a panel."""
-        kind = memref.AllocaOp.get(self.element, 64, [self.size * self.together])
+        kind = alloca_op(self.element, self.size * self.together)
         self.panels = emit.add(kind)
 
     def pack(self, emit: Emitter, env: Env, first: Index, block: SumBlock) -> None:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import memref
-
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
@@ -47,9 +46,7 @@ class PanelEpilogue(ProductTask):
         write = stage.writes[0]
         if lay_out_panel(stage, self.products, self.memory):
             size = self.blocks.size * shape.panel
-            self.memory.flat[write.memory] = emit.add(
-                memref.AllocaOp.get(write.element, 64, [size])
-            )
+            self.memory.flat[write.memory] = emit.add(alloca_op(write.element, size))
         sweeps = scheduled_sweeps(epilogue)
         allocate_scratch(emit, sweeps, self.memory, self.outputs)
         segment = RowSegment(sweeps, self.memory, self.outputs)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from math import prod
 
-from xdsl.dialects import memref
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.schedule.body import Affine, Body, Lane
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -32,7 +32,7 @@ class Point:
             forms = forms_of(index_map, extents)
             assert forms is not None, f"{op.name}: a read without a linear index"
             at = emit.linear(flatten(forms, shape_of(value)), dict(enumerate(position)))
-            load = memref.LoadOp.get(memory.flat[value], [emit.value(at)])
+            load = load_op(memory.flat[value], [emit.value(at)])
             self.body.values[argument] = Lane(emit.add(load), True)
         for source, argument in zip(op.sources, arguments[len(op.inputs) :], strict=False):
             self.flat[argument] = memory.flat[source]
@@ -110,8 +110,8 @@ def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: Inde
     """target[i] = source[i] for rank-1 memrefs."""
 
     def one(inner: Emitter, at: list[Index]) -> None:
-        value = inner.add(memref.LoadOp.get(source, [inner.value(at[0])]))
-        inner.run(memref.StoreOp.get(value, target, [inner.value(at[0])]))
+        value = inner.add(load_op(source, [inner.value(at[0])]))
+        inner.run(store_op(value, target, [inner.value(at[0])]))
 
     over_points(emit, [(0, count)], one)
 

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import alloca_op, load_op
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
 from lamina.passes.schedule.body import Lane, broadcast
@@ -121,7 +122,7 @@ class ProductEmitter:
 
         Those of each tile follow one another; a last tile, moved up, has a place of its own.
         """
-        self.sums = emit.add(memref.AllocaOp.get(self.element, 64, [panels * self._sums_size()]))
+        self.sums = emit.add(alloca_op(self.element, panels * self._sums_size()))
 
     def _sums_size(self) -> int:
         """Elements of the sums of a panel that wait."""
@@ -335,7 +336,7 @@ class ProductEmitter:
         kind = VectorType(self.element, [lanes])
         places = [emit.value(emit.plus(at, v * lanes)) for v in range(self.vectors)]
         if lanes == 1:
-            return [emit.add(memref.LoadOp.get(self.packed.memory, [place])) for place in places]
+            return [emit.add(load_op(self.packed.memory, [place])) for place in places]
         return [
             emit.add(plain_op(vector.LoadOp, (self.packed.memory, place), (kind,)))
             for place in places

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, SSAValue
 
+from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import SortedRow, goes_first
 from lamina.passes.schedule.points import over_points
@@ -19,7 +20,7 @@ def emit_by_rank(emit: Emitter, row: SortedRow) -> None:
 
     def put(e: Emitter, rank: SSAValue, key: SSAValue, place: SSAValue) -> None:
         shifted = e.value(e.minus(rank, start))
-        wanted = e.add(arith.CmpiOp(shifted, e.value(count), "ult"))
+        wanted = e.add(compare_op(shifted, e.value(count), "ult"))
         then = Block()
         row.results.store(e.inside(then), shifted, key, place)
         then.add_op(scf.YieldOp())
@@ -55,12 +56,12 @@ def emit_rank(
     def not_behind(e: Emitter, other: Index, ranks: list[SSAValue]) -> list[SSAValue]:
         later = goes_first(e, key, key_at(e, other), down)
         less = e.add(arith.SubiOp(ranks[0], e.value(1)))
-        return [e.add(arith.SelectOp(later, less, ranks[0]))]
+        return [e.add(select_op(later, less, ranks[0]))]
 
     def before(e: Emitter, other: Index, ranks: list[SSAValue]) -> list[SSAValue]:
         sooner = goes_first(e, key_at(e, other), key, down)
         more = e.add(arith.AddiOp(ranks[0], e.value(1)))
-        return [e.add(arith.SelectOp(sooner, more, ranks[0]))]
+        return [e.add(select_op(sooner, more, ranks[0]))]
 
     # All that stand earlier go before it, but for those that it goes before.
     ranks = emit.loop(bounds[0], here, 1, [here], not_behind)

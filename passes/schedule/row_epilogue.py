@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from xdsl.dialects import memref
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
@@ -49,7 +49,7 @@ class RowEpilogue(ProductTask):
 
     def _alloca(self, emit: Emitter, element: Attribute, row: int) -> SSAValue:
         """Scratch for so many elements of each row of the block."""
-        return emit.add(memref.AllocaOp.get(element, 64, [self.blocks.size * row]))
+        return emit.add(alloca_op(element, self.blocks.size * row))
 
     def _segment(
         self,

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.product_limits import ROW_PADDING_BYTES
 from lamina.passes.schedule.body import load
@@ -51,7 +52,7 @@ class RowCopy:
         self._extents = [stage.extents[d] for d in summed] if terms is None else [terms]
         bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
         pitch = prod(self._extents) + ROW_PADDING_BYTES * 8 // bits
-        scratch = emit.add(memref.AllocaOp.get(access.element, 64, [product.most * pitch]))
+        scratch = emit.add(alloca_op(access.element, product.most * pitch))
         memory.flat[scratch] = scratch
         offset: dict[int, int] = {LOCAL_ROW: pitch}
         step = 1
@@ -111,7 +112,7 @@ class TileCopy:
         self.source = product.stage.reads[product.shape.a]
         self._form, self._flat = memory.layout(self.source), memory.flat[self.source.memory]
         size = -(-product.most // TILE_ROWS) * TILE_ROWS * terms
-        scratch = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+        scratch = emit.add(alloca_op(bf16, size))
         memory.flat[scratch] = scratch
         starts = Linear.of({LOCAL_ROW: terms, self.term: TILE_ROWS, TERM_START: -TILE_ROWS})
         self.access = Access(scratch, starts, bf16)

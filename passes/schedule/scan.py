@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import ScanOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import store_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -53,7 +53,7 @@ def schedule_scan(emit: Emitter, op: ScanOp, memory: Memory, tasks: Unstructured
                 made = [point.value(v) for v in op.yielded]
                 target = within.value(within.linear(offset, dict(enumerate(position))))
                 for value, out in zip(made[count:], op.outs, strict=True):
-                    within.run(memref.StoreOp.get(value, memory.flat[out], [target]))
+                    within.run(store_op(value, memory.flat[out], [target]))
                 handed_on += made[:count]
             return handed_on
 

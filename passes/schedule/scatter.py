@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import copied_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.unstructured_cost import LEAST_SCATTER_TASKS, SCATTER_TASKS
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -75,7 +75,7 @@ def _copy(emit: Emitter, op: ScatterOp, memory: Memory, out: SSAValue) -> None:
 
     def element(inner: Emitter, at: list[Index]) -> None:
         place = inner.value(inner.linear(offset, dict(enumerate(at))))
-        inner.run(memref.StoreOp.get(inner.add(memref.LoadOp.get(source, [place])), out, [place]))
+        inner.run(store_op(inner.add(load_op(source, [place])), out, [place]))
 
     domain.over_points(emit, dims, element)
 

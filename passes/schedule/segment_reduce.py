@@ -11,13 +11,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import arith, cf, memref
+from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, SegmentReduceOp
 from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.sweep_limits import ROWS_AHEAD
@@ -62,14 +64,14 @@ def _bounds(
     flat = memory.flat[op.offsets]
 
     def bound(at: Index) -> SSAValue:
-        found = emit.add(memref.LoadOp.get(flat, [emit.value(at)]))
+        found = emit.add(load_op(flat, [emit.value(at)]))
         return emit.add(arith.IndexCastOp(found, IndexType()))
 
     low, high = bound(number), bound(emit.plus(number, 1))
     count = emit.value(op.extents[1])
     # Without signs: what is negative is above any count.
-    ascends = emit.add(arith.CmpiOp(low, high, "ule"))
-    fits = emit.add(arith.AndIOp(ascends, emit.add(arith.CmpiOp(high, count, "ule"))))
+    ascends = emit.add(compare_op(low, high, "ule"))
+    fits = emit.add(arith.AndIOp(ascends, emit.add(compare_op(high, count, "ule"))))
     message = f"offsets of segments must not fall, and lie between 0 and {op.extents[1]}"
     emit.run(cf.AssertOp(fits, message))
     return low, choose(emit, fits, high, low)

@@ -10,10 +10,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import arith, memref
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
+from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS, SAMPLE_TABLES
 from lamina.passes.schedule.compress import compress
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
@@ -121,11 +123,11 @@ def _collecting(
         filled, seen = state
         key, place = load(e, at)
         ordinal = digits.ordinal(e, key)
-        is_equal = e.add(arith.CmpiOp(ordinal, limit, "eq"))
-        among_first = e.add(arith.CmpiOp(seen, equals, "ule"))
+        is_equal = e.add(compare_op(ordinal, limit, "eq"))
+        among_first = e.add(compare_op(seen, equals, "ule"))
         taken = e.add(
             arith.OrIOp(
-                e.add(arith.CmpiOp(ordinal, limit, "ult")),
+                e.add(compare_op(ordinal, limit, "ult")),
                 e.add(arith.AndIOp(is_equal, among_first)),
             )
         )
@@ -137,7 +139,7 @@ def _collecting(
 
 def _counted(emit: Emitter, number: SSAValue, condition: SSAValue) -> SSAValue:
     more = emit.add(arith.AddiOp(number, emit.value(1)))
-    return emit.add(arith.SelectOp(condition, more, number))
+    return emit.add(select_op(condition, more, number))
 
 
 @dataclass(frozen=True)
@@ -156,7 +158,7 @@ class _Digits:
         element = kind.element_type
         assert isinstance(element, AnyFloat | IntegerType)
         bits = DIGIT_BITS if length >> DIGIT_BITS else SHORT_DIGIT_BITS
-        counters = emit.add(memref.AllocaOp.get(i64, 64, [1 << bits]))
+        counters = emit.add(alloca_op(i64, 1 << bits))
         return _Digits(keys, element.bitwidth, bits, counters)
 
     @property
@@ -190,8 +192,8 @@ class _Digits:
         zero = emit.number(0.0, key.type)
         bits = emit.add(arith.BitcastOp(emit.add(arith.AddfOp(key, zero)), self.type))
         last = self.width - 1
-        is_nan = emit.add(arith.CmpfOp(key, key, "uno"))
-        bits = emit.add(arith.SelectOp(is_nan, emit.number((1 << last) - 1, self.type), bits))
+        is_nan = emit.add(compare_op(key, key, "uno"))
+        bits = emit.add(select_op(is_nan, emit.number((1 << last) - 1, self.type), bits))
         sign = emit.add(arith.ShRSIOp(bits, emit.number(last, self.type)))
         flip = emit.add(arith.OrIOp(sign, emit.number(-(1 << last), self.type)))
         return emit.add(arith.XOrIOp(bits, flip))
@@ -230,13 +232,13 @@ class _Digits:
         counters = self.counters
 
         def clear(e: Emitter, at: list[Index]) -> None:
-            e.run(memref.StoreOp.get(e.number(0, i64), counters, [e.value(at[0])]))
+            e.run(store_op(e.number(0, i64), counters, [e.value(at[0])]))
 
         def count(e: Emitter, at: list[Index]) -> None:
             digit = self._digit(e, load(e, at[0])[0], shift)
-            before = e.add(memref.LoadOp.get(counters, [digit]))
+            before = e.add(load_op(counters, [digit]))
             more = e.add(arith.AddiOp(before, e.number(1, i64)))
-            e.run(memref.StoreOp.get(more, counters, [digit]))
+            e.run(store_op(more, counters, [digit]))
 
         over_points(emit, [(0, 1 << self.bits)], clear)
         over_points(emit, [(0, length)], count)
@@ -244,12 +246,12 @@ class _Digits:
         def locate(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             total, digit, below = values
             here = e.value(at)
-            reached = e.add(arith.CmpiOp(total, rank, "ule"))
-            number = e.add(memref.LoadOp.get(counters, [here]))
+            reached = e.add(compare_op(total, rank, "ule"))
+            number = e.add(load_op(counters, [here]))
             return [
                 e.add(arith.AddiOp(total, e.add(arith.IndexCastOp(number, INDEX)))),
-                e.add(arith.SelectOp(reached, here, digit)),
-                e.add(arith.SelectOp(reached, total, below)),
+                e.add(select_op(reached, here, digit)),
+                e.add(select_op(reached, total, below)),
             ]
 
         zero = emit.value(0)
@@ -257,7 +259,7 @@ class _Digits:
 
         def keep(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             key, place = load(e, at)
-            same = e.add(arith.CmpiOp(self._digit(e, key, shift), wanted, "eq"))
+            same = e.add(compare_op(self._digit(e, key, shift), wanted, "eq"))
             to.store(e, values[0], key, place)  # never in front of what is still to be read
             return [_counted(e, values[0], same)]
 

@@ -13,12 +13,14 @@ from collections.abc import Callable, Sequence
 from math import inf, nan
 from typing import Any
 
-from xdsl.dialects import arith, math, memref, scf, vector
+from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.pairs import TILE_PANEL
+from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
@@ -142,7 +144,7 @@ class StreamedProduct(RowEpilogue):
             factor = None
             if scales:
                 assert self.factors is not None
-                one = inner.add(memref.LoadOp.get(self.factors, [inner.value(at)]))
+                one = inner.add(load_op(self.factors, [inner.value(at)]))
                 factor = broadcast(inner, one, lanes)
             start = inner.times(at, pitch)
 
@@ -249,7 +251,7 @@ class StreamedProduct(RowEpilogue):
             own = self._at_row(inner, envs, at, rows)
             largest = self._load(inner, top.writes[0], own[top])
             least = inner.number(-inf, top.writes[0].element)
-            nothing = inner.add(arith.CmpfOp(largest, least, "oeq"))
+            nothing = inner.add(compare_op(largest, least, "oeq"))
             then = Block()
             deeper = inner.inside(then)
             for stage, write, _ in scaled:
@@ -269,7 +271,7 @@ class StreamedProduct(RowEpilogue):
         start = emit.times(row, pitch)
 
         def one(inner: Emitter, at: Index) -> None:
-            inner.run(memref.StoreOp.get(value, flat, [inner.value(inner.plus(start, at))]))
+            inner.run(store_op(value, flat, [inner.value(inner.plus(start, at))]))
 
         emit.each(0, pitch, 1, one)
 
@@ -283,11 +285,11 @@ class StreamedProduct(RowEpilogue):
 
     def _load(self, emit: Emitter, write: Access, env: Env) -> SSAValue:
         at = self.memory.offset(emit, write, env, None)
-        return emit.add(memref.LoadOp.get(self.memory.flat[write.memory], [emit.value(at)]))
+        return emit.add(load_op(self.memory.flat[write.memory], [emit.value(at)]))
 
     def _store(self, emit: Emitter, write: Access, env: Env, value: SSAValue) -> None:
         at = self.memory.offset(emit, write, env, None)
-        emit.run(memref.StoreOp.get(value, self.memory.flat[write.memory], [emit.value(at)]))
+        emit.run(store_op(value, self.memory.flat[write.memory], [emit.value(at)]))
 
 
 class StreamedSegment(BoundedSegment):
@@ -312,7 +314,7 @@ class StreamedSweepEmitter(BoundedSweepEmitter):
         plan, access = self.segment.product.plan, stage.writes[number]
         at = emit.value(self.memory.offset(emit, access, env, None))
         flat = self.memory.flat[access.memory]
-        old = emit.add(memref.LoadOp.get(flat, [at]))
+        old = emit.add(load_op(flat, [at]))
         join = plan.joins[stage]
         if join == "rescale":
             scaling = self.segment.scaling
@@ -322,20 +324,20 @@ class StreamedSweepEmitter(BoundedSweepEmitter):
         self.memory.scalars[access.memory] = new
         if join == "raise":
             self._raise(emit, env, access, old, new)
-        emit.run(memref.StoreOp.get(new, flat, [at]))
+        emit.run(store_op(new, flat, [at]))
 
     def _raise(self, emit: Emitter, env: Env, access: Access, old: SSAValue, new: SSAValue) -> None:
         """Note by what sums of weights are scaled, and what weights are less from now on."""
         one, zero = (emit.number(n, access.element) for n in (1.0, 0.0))
-        same = emit.add(arith.CmpfOp(old, new, "oeq"))
+        same = emit.add(compare_op(old, new, "oeq"))
         apart = emit.add(math.ExpOp(emit.add(arith.SubfOp(old, new))))
-        factor = emit.add(arith.SelectOp(same, one, apart))
-        nothing = emit.add(arith.CmpfOp(new, emit.number(-inf, access.element), "oeq"))
-        self.memory.scalars[access.memory] = emit.add(arith.SelectOp(nothing, zero, new))
+        factor = emit.add(select_op(same, one, apart))
+        nothing = emit.add(compare_op(new, emit.number(-inf, access.element), "oeq"))
+        self.memory.scalars[access.memory] = emit.add(select_op(nothing, zero, new))
         self.segment.scaling = factor
         factors = self.segment.product.factors
         assert factors is not None
-        emit.run(memref.StoreOp.get(factor, factors, [emit.value(env[LOCAL_ROW])]))
+        emit.run(store_op(factor, factors, [emit.value(env[LOCAL_ROW])]))
 
 
 __all__ = ["StreamedProduct"]

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
+from lamina.dialects.loop.memory_ops import store_op
 from lamina.passes.refusal import invalid
 from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import Body, Lane, load, position
@@ -394,4 +394,4 @@ class SweepEmitter:
         if access.memory in self.memory.dead and access.memory not in self.outputs:
             return
         at = self.memory.offset(emit, access, env, None)
-        emit.run(memref.StoreOp.get(total, self.memory.flat[access.memory], [emit.value(at)]))
+        emit.run(store_op(total, self.memory.flat[access.memory], [emit.value(at)]))

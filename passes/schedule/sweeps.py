@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Memory, Sweep
@@ -194,7 +194,7 @@ def allocate_scratch(
 ) -> None:
     """Lay out the scratch of a row (see `lay_out_scratch`), and allocate what is in memory."""
     for write, size in lay_out_scratch(sweeps, memory, outputs, windows):
-        scratch = memref.AllocaOp.get(write.element, 64, [size])
+        scratch = alloca_op(write.element, size)
         memory.flat[write.memory] = emit.add(scratch)
 
 

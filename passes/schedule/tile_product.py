@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from xdsl.dialects import memref
 from xdsl.dialects.builtin import FloatAttr, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.pairs import (
     TILE_PANEL,
     is_packed_in_tasks,
@@ -104,18 +104,18 @@ class TileProduct(TileResults):
             self.outer = dict(zip(outer, strides, strict=False))
             self.tile_stride = strides[len(outer)]
         # The first lanes of a vector that is stored in part may be the last ones of a panel.
-        self.sums = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS + TILE_COLUMNS]))
+        self.sums = emit.add(alloca_op(f32, PAIR_SUMS + TILE_COLUMNS))
         self.columns_first = self.sums
         if self.turned:
-            self.columns_first = emit.add(memref.AllocaOp.get(f32, 64, [PAIR_SUMS]))
+            self.columns_first = emit.add(alloca_op(f32, PAIR_SUMS))
         self.waiting = self.sums
         if self.block_terms < stage.extents[self.term]:
             size = self._pairs * PAIR_SUMS * (1 if self.copy is None else together)
-            self.waiting = emit.add(memref.AllocaOp.get(f32, 64, [size]))
+            self.waiting = emit.add(alloca_op(f32, size))
         self.tail = self.paired
         if stage.extents[self.term] % TILE_TERMS and self.copy is None:
             size = 2 * TILE_ROWS * TILE_TERMS
-            self.tail = emit.add(memref.AllocaOp.get(bf16, 64, [size]))
+            self.tail = emit.add(alloca_op(bf16, size))
         if self.outer_terms and (part is not None or stage.schedule.terms is not None):
             raise illegal(stage.op, "terms: of a sum over one dimension")
         self.terms: tuple[Index, Index] = part.ends if part else (0, stage.extents[self.term])

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import memref, vector
+from xdsl.dialects import vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -73,8 +74,8 @@ class ZeroTerms:
         """Of `extent` terms those outside of `part`, for the tiles of `unit`."""
         assert part.outside is not None
         self.terms, self.end, self.extent, self.unit = part.ends, part.outside, extent, unit
-        self.zeros = emit.add(memref.AllocaOp.get(bf16, 64, [TILE_ROWS * TILE_TERMS]))
-        self.starts = emit.add(memref.AllocaOp.get(f32, 64, [TILE_ROWS * TILE_PANEL]))
+        self.zeros = emit.add(alloca_op(bf16, TILE_ROWS * TILE_TERMS))
+        self.starts = emit.add(alloca_op(f32, TILE_ROWS * TILE_PANEL))
         zero = emit.splat(FloatAttr(0.0, bf16), TILE_TERMS)
         for at in range(0, TILE_ROWS * TILE_TERMS, TILE_TERMS):
             emit.run(vector.StoreOp(zero, self.zeros, [emit.value(at)]))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
-from xdsl.dialects import arith, memref, scf, vector
+from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import (
     AnyFloat,
     IntegerType,
@@ -21,6 +21,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS
 from lamina.passes.schedule.body import vector_reduce
 from lamina.passes.schedule.compare import compare, element_of
@@ -30,7 +32,7 @@ from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow, goes_first
 
 def emit_top(emit: Emitter, row: SortedRow) -> None:
     """Put the first elements of the sorted row, as many as are wanted, into the results."""
-    cell = emit.add(memref.AllocaOp.get(i64, 64, [1]))
+    cell = emit.add(alloca_op(i64, 1))
     _Top(row.keys, row.results, row.window[1], row.lanes, cell).run(emit, row.length)
 
 
@@ -71,7 +73,7 @@ class _Top:
         return carried_if(emit, goes, state, one_by_one)
 
     def _is_early(self, emit: Emitter, at: SSAValue) -> SSAValue:
-        return emit.add(arith.CmpiOp(at, emit.value(self.count), "ult"))
+        return emit.add(compare_op(at, emit.value(self.count), "ult"))
 
     def _element(self, emit: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
         """Among the kept ones if it goes before the threshold; the first ones do in any case."""
@@ -93,7 +95,7 @@ class _Top:
         before, after = Block(), Block()
         looking, moving = emit.inside(before), emit.inside(after)
         place = self._place(looking)
-        is_inside = looking.add(arith.CmpiOp(place, looking.value(0), "ugt"))
+        is_inside = looking.add(compare_op(place, looking.value(0), "ugt"))
         previous = looking.add(arith.SubiOp(place, looking.value(1)))
         safe = looking.add(arith.MaxSIOp(previous, looking.value(0)))
         goes = goes_first(looking, key, self.kept.load(looking, safe)[0], self.keys.down)
@@ -107,12 +109,12 @@ class _Top:
         return self._place(emit)
 
     def _place(self, emit: Emitter) -> SSAValue:
-        number = emit.add(memref.LoadOp.get(self.cell, [emit.value(0)]))
+        number = emit.add(load_op(self.cell, [emit.value(0)]))
         return emit.add(arith.IndexCastOp(number, INDEX))
 
     def _set_place(self, emit: Emitter, place: SSAValue) -> None:
         number = emit.add(arith.IndexCastOp(place, i64))
-        emit.run(memref.StoreOp.get(number, self.cell, [emit.value(0)]))
+        emit.run(store_op(number, self.cell, [emit.value(0)]))
 
 
 def any_before(

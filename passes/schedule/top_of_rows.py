@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i32, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
 from lamina.dialects.loop.vector_arith import IndexCastOp
 from lamina.passes.cost.unstructured_cost import MOST_KEPT
 from lamina.passes.schedule.body import gather
@@ -60,16 +61,16 @@ class TopOfRows:
         self, emit: Emitter, keys: Keys, results: Pairs, rows: Sequence[Index], end: Index
     ) -> None:
         """These rows up to `end`, one for each lane, of which several may be the same."""
-        numbers = emit.add(memref.AllocaOp.get(i64, 64, [self.lanes]))
+        numbers = emit.add(alloca_op(i64, self.lanes))
         for lane, row in enumerate(rows):
             number = emit.add(arith.IndexCastOp(emit.value(row), i64))
-            emit.run(memref.StoreOp.get(number, numbers, [emit.value(lane)]))
+            emit.run(store_op(number, numbers, [emit.value(lane)]))
         given = emit.add(vector.LoadOp(numbers, [emit.value(0)], VectorType(i64, [self.lanes])))
         places = emit.add(IndexCastOp(given, VectorType(INDEX, [self.lanes])))
         lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
 
         def row_of(e: Emitter, lane: Index) -> Index:
-            number = e.add(memref.LoadOp.get(numbers, [e.value(lane)]))
+            number = e.add(load_op(numbers, [e.value(lane)]))
             return e.add(arith.IndexCastOp(number, INDEX))
 
         self._emit(emit, keys, results, emit.add(arith.MuliOp(places, lengths)), row_of, end)
@@ -102,7 +103,7 @@ class TopOfRows:
         made = emit.loop(0, end, 1, starts, element)
         start, count = self.window
         wanted = made[-1:] if self.from_end else made[start:]
-        numbers = emit.add(memref.AllocaOp.get(i64, 64, [count * self.lanes]))
+        numbers = emit.add(alloca_op(i64, count * self.lanes))
         for number, value in enumerate(wanted):
             assert value.type == kind
             emit.run(vector.StoreOp(value, numbers, [emit.value(number * self.lanes)]))
@@ -111,7 +112,7 @@ class TopOfRows:
         def result(e: Emitter, at: list[Index]) -> None:
             lane, number = at
             where = e.value(e.plus(e.times(number, self.lanes), lane))
-            found = e.add(memref.LoadOp.get(numbers, [where]))
+            found = e.add(load_op(numbers, [where]))
             offset = place_of(e, found)
             place = e.add(arith.IndexCastOp(offset, i64))
             row = row_of(e, lane)

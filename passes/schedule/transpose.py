@@ -9,10 +9,12 @@ from __future__ import annotations
 from functools import partial
 
 from xdsl.dialects import scf, vector
-from xdsl.dialects.builtin import I64, DenseArrayBase, VectorType, i64
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects.builtin import VectorType
+from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.loop.segments import array64
+from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -180,8 +182,8 @@ class TransposeEmitter(SweepEmitter):
         return turn(emit, rows + rows[:1] * (self.lanes - known))
 
 
-def _mask(lanes: list[int]) -> DenseArrayBase[I64]:
-    return DenseArrayBase.from_list(i64, lanes)  # pyright: ignore[reportReturnType]
+def _mask(*lanes: int) -> dict[str, Attribute]:
+    return {"mask": array64(*lanes)}
 
 
 def turn(emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
@@ -191,12 +193,12 @@ def turn(emit: Emitter, rows: list[SSAValue]) -> list[SSAValue]:
     assert isinstance(kind, VectorType)
     step = 1
     while step < lanes:
-        low = _mask([j if not j & step else j - step + lanes for j in range(lanes)])
-        high = _mask([j + step if not j & step else j + lanes for j in range(lanes)])
+        low = _mask(*(j if not j & step else j - step + lanes for j in range(lanes)))
+        high = _mask(*(j + step if not j & step else j + lanes for j in range(lanes)))
         for i in range(lanes):
             if not i & step:
                 pair = rows[i], rows[i + step]
-                rows[i] = emit.add(vector.ShuffleOp(*pair, low, result_type=kind))
-                rows[i + step] = emit.add(vector.ShuffleOp(*pair, high, result_type=kind))
+                rows[i] = emit.add(plain_op(vector.ShuffleOp, pair, (kind,), low))
+                rows[i + step] = emit.add(plain_op(vector.ShuffleOp, pair, (kind,), high))
         step *= 2
     return rows

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from xdsl.dialects import arith, memref, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
     FloatAttr,
     IntegerAttr,
@@ -26,6 +26,8 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
+from lamina.dialects.loop.scalar_ops import select_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, ExtUIOp
 from lamina.passes.schedule.body import broadcast, choose
 from lamina.passes.schedule.compare import compare, element_of, lanes_of
@@ -97,12 +99,12 @@ class Words(_Signed):
     def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, ...]:
         """The word at an index."""
         where = emit.value(emit.plus(self.base, at))
-        return (emit.add(memref.LoadOp.get(self.memory, [where])),)
+        return (emit.add(load_op(self.memory, [where])),)
 
     def put(self, emit: Emitter, at: Index, values: Sequence[SSAValue]) -> None:
         """Write a word at an index."""
         [word] = values
-        emit.run(memref.StoreOp.get(word, self.memory, [emit.value(emit.plus(self.base, at))]))
+        emit.run(store_op(word, self.memory, [emit.value(emit.plus(self.base, at))]))
 
 
 @dataclass(frozen=True)
@@ -133,15 +135,15 @@ class NumberedPairs(_Signed):
     def load(self, emit: Emitter, at: Index) -> tuple[SSAValue, ...]:
         """Number and place at an index."""
         where = emit.value(emit.plus(self.base, at))
-        number = _cast(emit, emit.add(memref.LoadOp.get(self.keys, [where])), i64)
-        return number, emit.add(memref.LoadOp.get(self.places, [where]))
+        number = _cast(emit, emit.add(load_op(self.keys, [where])), i64)
+        return number, emit.add(load_op(self.places, [where]))
 
     def put(self, emit: Emitter, at: Index, values: Sequence[SSAValue]) -> None:
         """Write number and place at an index."""
         where, (number, place) = emit.value(emit.plus(self.base, at)), values
         key = _cast(emit, number, self._kind)
-        emit.run(memref.StoreOp.get(key, self.keys, [where]))
-        emit.run(memref.StoreOp.get(place, self.places, [where]))
+        emit.run(store_op(key, self.keys, [where]))
+        emit.run(store_op(place, self.places, [where]))
 
     @property
     def _kind(self) -> Attribute:
@@ -251,7 +253,7 @@ class WordVectors:
     @staticmethod
     def of(emit: Emitter, lanes: int, vectors: int) -> WordVectors:
         """With memory for the ranks."""
-        ranks = emit.add(memref.AllocaOp.get(i64, 64, [lanes * vectors]))
+        ranks = emit.add(alloca_op(i64, lanes * vectors))
         return WordVectors(lanes, vectors, ranks)
 
     @property
@@ -306,7 +308,7 @@ class WordVectors:
                     both = c.add(arith.AndIOp(equal, in_front))
                     sooner = c.add(arith.OrIOp(sooner, both))
                 more = c.add(arith.AddiOp(ranks[0], c.number(1, i64)))
-                return [c.add(arith.SelectOp(sooner, more, ranks[0]))]
+                return [c.add(select_op(sooner, more, ranks[0]))]
 
             [rank] = e.loop(*bounds, 1, [e.number(0, i64)], count)
             put(e, e.add(arith.IndexCastOp(rank, INDEX)), own)
@@ -344,7 +346,7 @@ class WordVectors:
             emit.run(vector.StoreOp(ranks, self.ranks, [emit.value(number * self.lanes)]))
 
         def element(e: Emitter, at: list[Index]) -> None:
-            rank = e.add(memref.LoadOp.get(self.ranks, [e.value(at[0])]))
+            rank = e.add(load_op(self.ranks, [e.value(at[0])]))
             put(e, e.add(arith.IndexCastOp(rank, INDEX)), words.load(e, e.plus(first, at[0])))
 
         over_points(emit, [(skipped, vectors * self.lanes)], element)
