@@ -150,6 +150,7 @@ STAGES: tuple[Stage, ...] = (
             "choose-schedule",
             "limit-panels",
             "limit-padded-reads",
+            "derive-sizes",
             "limit-arguments",
             "compact-arguments",
         ),
@@ -270,6 +271,7 @@ def pipeline(
             "choose-schedule",
             "limit-panels",
             "limit-padded-reads",
+            "derive-sizes",
             "limit-arguments",
             "compact-arguments",
         )

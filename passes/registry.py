@@ -99,6 +99,7 @@ PASSES: dict[str, str] = {
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "limit-panels": "lamina.passes.schedule.limit_panels:LimitPanelsPass",
     "limit-padded-reads": "lamina.passes.schedule.limit_padded_reads:LimitPaddedReadsPass",
+    "derive-sizes": "lamina.passes.schedule.derive_sizes:DeriveSizesPass",
     "limit-arguments": "lamina.passes.schedule.limit_arguments:LimitArgumentsPass",
     "compact-arguments": "lamina.passes.schedule.compact_arguments:CompactArgumentsPass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",

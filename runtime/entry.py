@@ -24,8 +24,10 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.narrow_types import CODES
+from lamina.dialects.sizes import FormulaAttr
 from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
+from lamina.passes.contracts.derived_sizes import DERIVED, room_for
 from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
@@ -95,7 +97,9 @@ class Slot:
     has, for each dimension of an output, the number of the `size` slot that says how much of it
     counts, or -1 for all; `limits` has, for each dimension of an input or output, the place of the
     input slot, or of an output the `size` slot, that says how far the program reaches, or -1.
-    `extents` has the same of what lies in memory row-major over numbers of the call. `is_number`
+    `extents` has the same of what lies in memory row-major over numbers of the call. `derived` has
+    the steps by which calls tell, of input slots, for how many positions of a `size` slot there has
+    to be room: kinds of `Formula` and numbers. `is_number`
     says that callers get a Python number. `codes` names the narrow type that callers' arrays have,
     whose codes the program reads or writes as ui8.
 
@@ -110,6 +114,7 @@ class Slot:
     sizes: tuple[int, ...] | None = None
     limits: tuple[int, ...] | None = None
     extents: tuple[int, ...] | None = None
+    derived: tuple[tuple[str, int], ...] | None = None
     is_number: bool = False
     codes: str | None = None
 
@@ -161,7 +166,10 @@ class Entry:
 
 def _slot_from_json(data: Mapping[str, Any]) -> Slot:
     lists = {key: data.get(key) for key in ("shape", "sizes", "limits", "extents")}
-    return Slot(**{**data, **{k: None if v is None else tuple(v) for k, v in lists.items()}})
+    made = {key: None if said is None else tuple(said) for key, said in lists.items()}
+    steps = data.get("derived")
+    made["derived"] = None if steps is None else tuple(tuple(step) for step in steps)
+    return Slot(**{**data, **made})
 
 
 def refuse_compact(slots: Iterable[Slot]) -> None:
@@ -215,6 +223,7 @@ def _slots(
                 sizes=_numbers(entries.get("lamina.sizes")),
                 limits=_numbers(entries.get(LIMITS)),
                 extents=_numbers(entries.get(EXTENTS)),
+                derived=_steps(entries.get(DERIVED)),
                 is_number="lamina.number" in entries,
                 codes=_text(entries.get(CODES)),
             )
@@ -246,6 +255,12 @@ def _numbers(attribute: Attribute | None) -> tuple[int, ...] | None:
     if not isinstance(attribute, ArrayAttr):
         return None
     return tuple(entry.value.data for entry in attribute if isinstance(entry, IntegerAttr))
+
+
+def _steps(attribute: Attribute | None) -> tuple[tuple[str, int], ...] | None:
+    if not isinstance(attribute, FormulaAttr):
+        return None
+    return tuple((step.kind, step.value) for step in room_for(attribute.data).steps())
 
 
 def element_name(type_: Attribute) -> str:

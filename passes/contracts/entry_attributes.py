@@ -38,6 +38,7 @@ from lamina.passes.contracts.declared import (
     results_of,
     text_of,
 )
+from lamina.passes.contracts.derived_sizes import DERIVED, verify_derived
 from lamina.passes.contracts.size_hints import hints_of
 from lamina.passes.contracts.size_padding import padding_of
 from lamina.passes.refusal import invalid
@@ -197,6 +198,8 @@ def _verify_function(function: FuncOp, layer: str) -> None:
                 _verify_numbers(declared, arguments, key)
         if LEAST in declared.entries:
             _verify_least(declared, declared.entries[LEAST])
+        if DERIVED in declared.entries:
+            verify_derived(declared, arguments)
     for declared in (*arguments, *results):
         if COUNTS in declared.entries:
             _verify_counts(declared, arguments)

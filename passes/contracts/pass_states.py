@@ -43,6 +43,7 @@ _LATE: dict[str, frozenset[State]] = {
     "choose-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "limit-panels": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "limit-padded-reads": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "derive-sizes": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "limit-arguments": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "compact-arguments": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "explain-schedule": frozenset({State.BUFFERS, State.LOOPS}),

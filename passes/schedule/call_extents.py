@@ -78,17 +78,28 @@ def open_axes(extents: Sequence[int]) -> tuple[int, ...]:
 
 
 def reshaped_extents(
-    extents: Sequence[int], value: SSAValue, result: SSAValue
+    extents: Sequence[int],
+    value: SSAValue,
+    result: SSAValue,
+    multiples: Mapping[int, tuple[int, int]],
 ) -> tuple[int, ...] | None:
     """The extents of the elements of a value in the shape of another one; None where an open
-    dimension is split or joined there. Others may be, on either side of open ones."""
+    dimension is split or joined there. Others may be, on either side of open ones.
+
+    `multiples` has the numbers that are a multiple of another one, and the factors: a dimension of
+    such an extent may be split into groups of so many.
+    """
     dimensions = dimensions_of(result)
     found = [-1] * len(dimensions)
     for number, dimension in zip(extents, dimensions_of(value), strict=True):
         if number < 0 or dimension[1] == 1:  # of one element, the number is taken as 1 as well
             continue
         if dimension not in dimensions:
-            return None
+            number, factor = multiples.get(number, (number, 1))
+            stride, extent = dimension
+            dimension = (factor * stride, extent // factor)
+            if extent % factor or dimension not in dimensions:
+                return None
         found[dimensions.index(dimension)] = number
     return tuple(found)
 

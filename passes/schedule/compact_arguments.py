@@ -38,6 +38,7 @@ from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
+from lamina.passes.contracts.derived_sizes import multiples_in
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_calls
 from lamina.passes.memory.bufferize import ENTRY
@@ -196,7 +197,10 @@ def _passed(
     value = before_reshapes(passed)
     if not isinstance(value, BlockArgument) or value not in wanted:
         return None
-    found = reshaped_extents(wanted[value], value, passed)
+    entry = value.owner.parent_op()
+    assert isinstance(entry, func.FuncOp)
+    multiples = {} if passed is value else multiples_in(entry)
+    found = reshaped_extents(wanted[value], value, passed, multiples)
     if found is None:
         return None
     places = {argument: number for number, argument in enumerate(call.arguments)}

@@ -7,12 +7,13 @@ no more memory than there are elements, and copies nothing to pad or to cut it.
 
     %x: memref<1024x512xf32> {lamina.limits = [2, -1]}
 
-Indices in dimension 0 are below the number in argument 2, or 0 where that is less than 1.
+Indices in dimension 0 are below the number in argument 2, or 0 where that is less than 1. Where the
+number is a multiple of another one (`lamina.derived`) they are in the first group where it is 0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
 
@@ -35,6 +36,7 @@ from lamina.dialects.loop.access import forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.derived_sizes import multiples_in
 from lamina.passes.contracts.entry_attributes import LIMITS
 from lamina.passes.fusion.demanded_elements import is_count
 from lamina.passes.fusion.element_limits import (
@@ -101,6 +103,20 @@ def _made_sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
 def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
     sizes, made, arguments = _sizes(entry), _made_sizes(entry), arguments_of(entry)
     entries = [dict(declared.entries) for declared in arguments]
+    values = entry.body.block.args
+    multiples: dict[SSAValue, tuple[SSAValue, int]] = {
+        values[place]: (values[one], factor) for place, (one, factor) in multiples_in(entry).items()
+    }
+
+    def equal(dimension: tuple[int, int], size: SSAValue) -> Iterator[Limit]:
+        """The limits that say that a dimension ends at a size: at itself, or, where it is a
+        multiple of another one, groups of so many at that."""
+        stride, extent = dimension
+        yield Limit(stride, extent, Reach(size))
+        one, factor = multiples.get(size, (size, 1))
+        if extent % factor == 0:
+            yield Limit(factor * stride, extent // factor, Reach(one))
+
     for value, declared, noted in zip(entry.body.block.args, arguments, entries, strict=True):
         noted.pop(LIMITS, None)  # it is no choice: what does not follow is not so
         if declared.kind not in _OF_CALLS or value in sizes:
@@ -108,7 +124,7 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
         limits = accesses.of(value)
         known = {**sizes, **made} if declared.kind == "output" else sizes
         ends = [
-            next((n for size, n in known.items() if Limit(*at, Reach(size)) in limits), -1)
+            next((n for size, n in known.items() if not limits.isdisjoint(equal(at, size))), -1)
             for at in dimensions_of(value)
         ]
         if any(number >= 0 for number in ends):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lamina.dialects.errors import ExecutionError
+from lamina.dialects.sizes.formula import KINDS
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.flags import COMPACT
 from lamina.runtime.dispatch.layout import FORMS, Layout
@@ -68,10 +69,15 @@ class BoundProgram:
             for kind, values in self._values.items()
         }
         self._outputs = [slot for slot in self.slots if slot.kind in OUTPUT_KINDS]
+        ends = {n for slot in self._outputs for n in slot.limits or ()}
         for value, slot, form in zip(
             self._tables["output"], self._outputs, forms_of(self._outputs), strict=False
         ):
             value.form = FORMS_OF_OUTPUTS[form]
+            if slot.derived is not None and value.pointer in ends:
+                steps = _steps(slot.derived)
+                value.steps, value.step_count = ctypes.addressof(steps), len(slot.derived)
+                self.kept.append(steps)
             if form == "cut":
                 cuts = (ctypes.c_int32 * len(slot.shape))(*cuts_of(slot, self._outputs))
                 value.cuts = ctypes.addressof(cuts)
@@ -163,6 +169,7 @@ class BoundProgram:
             form=FORMS[layout.form],
             native_kind=int(layout.native_kind == "torch"),
             guarded=int(boxed is not None),
+            derives=int(any(value.steps for value in self._tables["output"])),
         )
         return bytes(record), [
             self,
@@ -182,7 +189,7 @@ class BoundProgram:
         """Has an output that is cut take no more memory than the program touches, as far as calls
         say how much that is before it runs."""
         assert slot.limits is not None
-        told = [n if n >= 0 and self.slots[n].kind == "input" else -1 for n in slot.limits]
+        told = [n if n >= 0 and _is_told(self.slots[n]) else -1 for n in slot.limits]
         if tuple(told) != slot.limits and slot.extents is None:
             return
         limits = (ctypes.c_int32 * len(told))(*told)
@@ -235,6 +242,16 @@ def one_of(
         program_count=len(texts),
     )
     return native_calls().function((bytes(choice), records, table, slow), "lamina_call_one_of")
+
+
+def _is_told(slot: Slot) -> bool:
+    """Whether calls say a number before the program runs."""
+    return slot.kind == "input" or slot.derived is not None
+
+
+def _steps(derived: Sequence[tuple[str, int]]) -> Any:
+    rows = ((KINDS.index(kind), 0, value) for kind, value in derived)
+    return (structure("Step") * len(derived))(*rows)
 
 
 class NestedCalls:

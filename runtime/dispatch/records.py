@@ -10,6 +10,7 @@ import re
 from functools import cache
 from importlib.resources import files
 
+from lamina.dialects.sizes.formula import KINDS, MOST_DEPTH
 from lamina.runtime.dispatch.flags import COMPACT
 from lamina.runtime.dispatch.functions import FUNCTIONS
 
@@ -72,10 +73,16 @@ FORMS_OF_OUTPUTS = {
 MOST_RANK = 64
 """Dimensions that native code has room for where sizes are told by calls."""
 
+STEPS = {f"STEP_{kind.upper()}": place for place, kind in enumerate(KINDS)}
+"""Kinds of steps of a `Formula`; up to `STEP_ARGUMENT` each puts a number on the stack, others take
+two from there."""
+
 _NUMBERS = {
     "MOST_RANK": MOST_RANK,
     "VIEW_SHARE": VIEW_SHARE,
     "COMPACT": COMPACT,
+    "MOST_DEPTH": MOST_DEPTH,
+    **STEPS,
     "LATE": LATE,
     "MOST_PATIENCE": MOST_PATIENCE,
     "FIRST_RUNS": FIRST_RUNS,
@@ -149,6 +156,14 @@ RECORDS: dict[str, Fields] = {
         ("limits", "ptr"),
         ("buckets", "ptr"),  # of such an output, for its bytes, half of them, and so on
         ("bucket_count", "i64"),
+        ("steps", "ptr"),  # of an output that is a size and follows from inputs, else null
+        ("step_count", "i64"),
+    ),
+    # a step by which a size follows from inputs, on a stack: see `Formula`
+    "Step": (
+        ("kind", "i32"),  # one of `STEPS`
+        ("unused", "i32"),
+        ("value", "i64"),  # the number, or the place of the pointer to it
     ),
     # an extent of an argument that calls tell: `factor` times a size, and `offset`
     "Open": (
@@ -215,6 +230,7 @@ RECORDS: dict[str, Fields] = {
         ("native_kind", "i32"),  # without inputs: 0 gives NumPy arrays, 1 tensors
         ("guarded", "i32"),  # 1: the caller knows that no input is lazily negated or conjugated
         ("brief_at", "i32"),  # the pointer to the size that `brief` is of; -1 if it is of none
+        ("derives", "i32"),  # 1 where an output is a size that follows from inputs
     ),
     # see `watched.Watched`
     "Watched": (
@@ -280,6 +296,7 @@ _SOURCES = (
     "arguments.ll.in",
     "overlap.ll.in",
     "open_sizes.ll.in",
+    "derived_sizes.ll.in",
     "watched.ll.in",
     "call.ll.in",
     "interrupt.ll.in",

@@ -83,6 +83,34 @@ def test_accesses_end_at_sizes_that_calls_bring(limits: str, key: str) -> None:
     assert "memref<i64> of kind input (1 here), or -1: not " in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("kind", "formula", "message"),
+    [
+        (
+            "size",
+            "#lamina.formula<arg0>",
+            "its arguments are inputs that are sizes, memref<i64> (1",
+        ),
+        ("size", "#lamina.formula<arg1 + arg2>", "its arguments are inputs that are sizes"),
+        ("size", "#lamina.formula<arg1 + arg7>", "its arguments are inputs that are sizes"),
+        ("size", "3", "lamina.derived is a #lamina.formula, not 3"),
+        ("output", "#lamina.formula<arg1>", "lamina.derived is for sizes in memory"),
+        ("input", "#lamina.formula<arg1>", "lamina.derived is for sizes in memory"),
+    ],
+)
+def test_sizes_follow_from_inputs(kind: str, formula: str, message: str) -> None:
+    text = f"""func.func @main(%x: memref<4xf32>, %n: memref<i64> {{lamina.kind = "input"}},
+    %m: memref<i64> {{lamina.kind = "{kind}", lamina.derived = {formula}}})
+    attributes {{lamina.entry}} {{
+  func.return
+}}"""
+    with pytest.raises(InputError) as refused:
+        lamina.compile(text)
+    assert f"argument 2 of @main: {message}" in str(refused.value).replace(
+        f"lamina.derived = {formula}: ", ""
+    )
+
+
 @pytest.mark.parametrize("least", ["-1 : i64", "1 : i32", '"n"'])
 def test_least_of_a_size_is_a_number(least: str) -> None:
     text = f"""func.func @main(%x: tensor<i64> {{lamina.least = {least}}}) -> tensor<i64> {{
