@@ -192,3 +192,34 @@ func.func private @rows(%a: memref<i64>, %t: memref<64x256xf32>, %i: memref<64xi
   }
   func.return
 }
+
+// -----
+
+// A result whose size is twice another, in pairs: its rows begin where pairs of the call do. Groups of three are none of twice.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x128x8xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<64x256x8xf32> {{{.*}}lamina.extents = [1 : i64, 5 : i64, -1 : i64]}
+// CHECK-SAME:    %z: memref<64x384x8xf32> {lamina.kind = "output", lamina.counts = ["a", "", ""], lamina.limits = [1 : i64, 5 : i64, -1 : i64], lamina.sizes = [-1 : i64, 0 : i64, -1 : i64]}
+// CHECK:       func.func private @pairs(%x: memref<64x128x8xf32> {lamina.extents = [1 : i64, 2 : i64, -1 : i64]}, %a: memref<i64>, %b: memref<i64>, %y: memref<64x128x2x8xf32> {lamina.extents = [1 : i64, 2 : i64, -1 : i64, -1 : i64]})
+// CHECK:       func.func private @threes(%x: memref<64x128x8xf32> {lamina.extents = [1 : i64, 2 : i64, -1 : i64]}, %a: memref<i64>, %b: memref<i64>, %y: memref<64x128x3x8xf32>)
+func.func @main(%x: memref<64x128x8xf32> {lamina.counts = ["a", "b", ""], lamina.limits = [1, 2, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %y: memref<64x256x8xf32> {lamina.kind = "output", lamina.counts = ["a", "", ""], lamina.limits = [1, 5, -1], lamina.sizes = [-1, 0, -1]}, %z: memref<64x384x8xf32> {lamina.kind = "output", lamina.counts = ["a", "", ""], lamina.limits = [1, 5, -1], lamina.sizes = [-1, 0, -1]}, %twice: memref<i64> {lamina.kind = "size", lamina.derived = #lamina.formula<arg2 * 2>}) attributes {lamina.entry, lamina.compact} {
+  %0 = loop.reshape %y : memref<64x256x8xf32> -> memref<64x128x2x8xf32>
+  func.call @pairs(%x, %a, %b, %0) : (memref<64x128x8xf32>, memref<i64>, memref<i64>, memref<64x128x2x8xf32>) -> ()
+  %1 = loop.reshape %z : memref<64x384x8xf32> -> memref<64x128x3x8xf32>
+  func.call @threes(%x, %a, %b, %1) : (memref<64x128x8xf32>, memref<i64>, memref<i64>, memref<64x128x3x8xf32>) -> ()
+  func.return
+}
+func.func private @pairs(%x: memref<64x128x8xf32>, %a: memref<i64>, %b: memref<i64>, %y: memref<64x128x2x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [2, 3]>]} {
+  loop.generic (i, j, k, l) in [64, 128, 2, 8] reads(%x[i, j, l] : memref<64x128x8xf32>) writes([i, j, k, l] store into %y : memref<64x128x2x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2, d3], live = [arg1 of 64, arg2 of 128, 2, 8]>, lamina.schedule = #loop.schedule<vectorize = d3 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+func.func private @threes(%x: memref<64x128x8xf32>, %a: memref<i64>, %b: memref<i64>, %y: memref<64x128x3x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [2, 3]>]} {
+  loop.generic (i, j, k, l) in [64, 128, 3, 8] reads(%x[i, j, l] : memref<64x128x8xf32>) writes([i, j, k, l] store into %y : memref<64x128x3x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2, d3], live = [arg1 of 64, arg2 of 128, 3, 8]>, lamina.schedule = #loop.schedule<vectorize = d3 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -267,3 +267,32 @@ func.func private @parts(%x: memref<32x8x2xf32>, %n: memref<i64>, %y: memref<32x
   }
   func.return
 }
+
+// -----
+
+// A size that is twice another: rows in pairs end where those of the other do. One of three times as much ends no pairs, and
+// what is written whole ends nowhere.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x8xf32> {lamina.limits = [1 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<128x8xf32> {lamina.kind = "output", lamina.sizes = [1 : i64, -1 : i64], lamina.limits = [5 : i64, -1 : i64]}
+// CHECK-SAME:    %z: memref<128x8xf32> {lamina.kind = "output", lamina.sizes = [1 : i64, -1 : i64]}
+func.func @main(%x: memref<64x8xf32>, %n: memref<i64>, %y: memref<128x8xf32> {lamina.kind = "output", lamina.sizes = [1, -1]}, %z: memref<128x8xf32> {lamina.kind = "output", lamina.sizes = [1, -1]}, %thrice: memref<i64> {lamina.kind = "size", lamina.derived = #lamina.formula<arg1 * 3>}, %twice: memref<i64> {lamina.kind = "size", lamina.derived = #lamina.formula<arg1 * 2>}) attributes {lamina.entry} {
+  %0 = loop.reshape %y : memref<128x8xf32> -> memref<64x2x8xf32>
+  func.call @pairs(%x, %n, %0) : (memref<64x8xf32>, memref<i64>, memref<64x2x8xf32>) -> ()
+  func.call @whole(%z) : (memref<128x8xf32>) -> ()
+  func.return
+}
+func.func private @pairs(%x: memref<64x8xf32>, %n: memref<i64>, %y: memref<64x2x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j, k) in [64, 2, 8] reads(%x[i, k] : memref<64x8xf32>) writes([i, j, k] store into %y : memref<64x2x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg1 of 64, 2, 8]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+func.func private @whole(%z: memref<128x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j) in [128, 8] writes([i, j] store into %z : memref<128x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+    %a = arith.constant 0.0 : f32
+    loop.yield %a : f32
+  }
+  func.return
+}
