@@ -3,6 +3,7 @@
     #lamina.formula<arg2 + arg3>                  the sum of the numbers in arguments 2 and 3
     #lamina.formula<2 * arg2 * arg3>              a multiple of a product
     #lamina.formula<(arg2 - 3) floordiv 2 + 1>    rounded down; the divisor is a positive number
+    #lamina.formula<arg2 divsi 2>                 rounded to zero, as `arith.divsi` does
     #lamina.formula<max(arg2 - 1, 0)>             the larger of two; `min` gives the smaller
 
 As an affine expression over the arguments of a function, but that these may be multiplied. Numbers
@@ -32,6 +33,7 @@ OPERATIONS: Mapping[str, Callable[[int, int], int]] = {
     "add": lambda left, right: left + right,
     "mul": lambda left, right: left * right,
     "floordiv": lambda left, right: left // right,
+    "divsi": lambda left, right: left // right if left >= 0 else -(-left // right),
     "max": max,
     "min": min,
 }
@@ -42,8 +44,9 @@ NUMBER, ARGUMENT = "number", "argument"
 KINDS = (NUMBER, ARGUMENT, *OPERATIONS)
 """Kinds of steps, in the order by which native code knows them."""
 
-_NEUTRAL = {"add": 0, "mul": 1, "floordiv": 1}
-_INFIX = {"add": ("+", 1), "mul": ("*", 2), "floordiv": ("floordiv", 2)}
+_DIVISIONS = ("floordiv", "divsi")
+_NEUTRAL = {"add": 0, "mul": 1, "floordiv": 1, "divsi": 1}
+_INFIX = {"add": ("+", 1), "mul": ("*", 2), **{kind: (kind, 2) for kind in _DIVISIONS}}
 """How those that stand between their operands are written, and how strongly they bind."""
 _HALF = 1 << 63
 
@@ -75,7 +78,7 @@ class Formula:
 
         Raises ValueError for a division by what is no positive number.
         """
-        if kind == "floordiv" and (right.kind != NUMBER or right.value < 1):
+        if kind in _DIVISIONS and (right.kind != NUMBER or right.value < 1):
             raise ValueError(f"{right} is no positive number")
         if left.kind == right.kind == NUMBER:
             return cls.number(OPERATIONS[kind](left.value, right.value))
@@ -202,13 +205,14 @@ def _product(parser: AttrParser) -> Formula:
     while True:
         if parser.parse_optional_punctuation("*"):
             found *= _operand(parser)
-        elif parser.parse_optional_keyword("floordiv"):
-            try:
-                found = Formula.joined("floordiv", found, _operand(parser))
-            except ValueError as error:
-                parser.raise_error(f"a divisor: {error}")
-        else:
+            continue
+        kind = next((kind for kind in _DIVISIONS if parser.parse_optional_keyword(kind)), None)
+        if kind is None:
             return found
+        try:
+            found = Formula.joined(kind, found, _operand(parser))
+        except ValueError as error:
+            parser.raise_error(f"a divisor: {error}")
 
 
 def _operand(parser: AttrParser) -> Formula:

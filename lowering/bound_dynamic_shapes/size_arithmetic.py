@@ -93,7 +93,9 @@ def _divided(given: Sum, by: int, b: BoundBuilder) -> Sum:
     found = b.state.quotient_values.get((rest, by))
     if found is None:
         made = _made(rest, b)
-        found = b("div.Scalar_mode", b.as_tensor(made), by, rounding_mode="floor")
+        is_positive = made.least is not None and made.least >= 0  # one division, and no more
+        mode = "trunc" if is_positive else "floor"
+        found = b("div.Scalar_mode", b.as_tensor(made), by, rounding_mode=mode)
         b.state.quotient_values[rest, by], b.state.quotients[found] = found, (rest, by)
         b.state.sums[found] = Sum({found: 1})
         b.state.values[Sum({found: 1})] = found

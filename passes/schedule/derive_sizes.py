@@ -40,6 +40,7 @@ _JOINED: dict[type[Operation], str] = {
     arith.AddiOp: "add",
     arith.MuliOp: "mul",
     arith.FloorDivSIOp: "floordiv",
+    arith.DivSIOp: "divsi",
     arith.MaxSIOp: "max",
     arith.MinSIOp: "min",
 }

@@ -108,6 +108,37 @@ def _flat(results: Any) -> list[Any]:
     return [x for r in results for x in _flat(r)] if isinstance(results, tuple) else [results]
 
 
+IMAGES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
+    "in steps of two": (
+        lambda x: functional.conv2d(x, torch.ones(5, 3, 3, 3), stride=2, padding=1),
+        "(arg2 + 1) divsi 2",
+    ),
+    "of twice the size": (lambda x: functional.interpolate(x, scale_factor=2.0), "arg2 * 2"),
+    "with a border": (lambda x: functional.pad(x, (1, 1, 2, 2), value=3.0), "arg2 + 4"),
+    "without a border": (lambda x: x[:, :, 1:-1, 1:-1].exp(), "max(max(arg2 - 1, 0) - 1, 0)"),
+}
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_images(name: str) -> None:
+    function, formula = IMAGES[name]
+
+    class Images(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            return function(x)
+
+    dims = {0: Dim("batch", max=8), 2: Dim("height", min=8, max=64), 3: Dim("width", min=8, max=64)}
+    program = torch.export.export(Images(), (torch.randn(2, 3, 20, 30),), dynamic_shapes=(dims,))
+    compiled = lamina.compile(program, versions="padded")
+    for batch, height, width in ((2, 20, 30), (8, 64, 64), (1, 8, 9), (3, 9, 8), (0, 11, 12)):
+        x = torch.randn(batch, 3, height, width)
+        for given in (x, x, x.transpose(2, 3).contiguous().transpose(2, 3)):
+            torch.testing.assert_close(compiled(given), function(x), rtol=1e-5, atol=1e-5)
+    assert f"lamina.derived = #lamina.formula<{formula}>" in compiled.sizes[0].compiled.ir(
+        "bufferized"
+    )
+
+
 @pytest.mark.parametrize("name", ["cat", "cat with itself", "pad", "repeat", "rows"])
 def test_results_are_not_copied(name: str) -> None:
     """A block of the pool for each result, of about its bytes: the version is for 64x128x16."""
@@ -188,6 +219,7 @@ def test_formulas_wrap_around_as_numbers_of_programs_do() -> None:
     assert (one + 1).at({0: most}) == -most - 1
     assert (one * 2).at({0: most}) == -2
     assert ((one - 3) // 2 + 1).at({0: 2}) == 0
+    assert (Formula.joined("divsi", one - 3, Formula.number(2)) + 1).at({0: 2}) == 1
     assert (one + one) == one * 2
     with pytest.raises(ValueError, match="-2 is no positive number"):
         _ = one // -2
