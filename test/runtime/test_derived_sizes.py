@@ -61,7 +61,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], str]] = {
         lambda x, y: torch.cat([x.flatten(0, 1), y.flatten(0, 1)]),
         "arg2 * arg3 + arg2 * arg4",
     ),
-    "two results": (lambda x, y: (torch.cat([y, x], 1), (x * 3, x.sum(1))), "arg4 + arg3"),
+    "two results": (lambda x, y: (torch.cat([y, x], 1), (x * 3, y.amax(2))), "arg4 + arg3"),
 }
 
 
