@@ -1,12 +1,13 @@
 """What scatters, scans and reductions of segments share with `loop.generic`: a domain and a body.
 
 Reads have affine index maps without pads; tensors that the body indexes itself are sources.
+Extents, and numbers in index maps, may be values, as those of `loop.generic` (see `open_nests`).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -14,6 +15,7 @@ from xdsl.dialects.builtin import (
     AffineMapAttr,
     ArrayAttr,
     DenseArrayBase,
+    IndexType,
     MemRefType,
     TensorType,
 )
@@ -32,10 +34,11 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import YieldOp, element_type, yielded_by
+from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type, yielded_by
 from lamina.dialects.loop.index_maps import verify_map
 from lamina.dialects.loop.segments import array64, index_maps
 from lamina.dialects.loop.syntax import parse_map, print_map
+from lamina.dialects.sizes import Extent
 
 
 class OrderedNest(IRDLOperation, ABC):
@@ -44,6 +47,7 @@ class OrderedNest(IRDLOperation, ABC):
     inputs = var_operand_def(base(TensorType) | base(MemRefType))
     sources = var_operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     domain = prop_def(DenseArrayBase)
     input_maps = prop_def(ArrayAttr[AffineMapAttr])
     res = var_result_def(TensorType)
@@ -52,7 +56,7 @@ class OrderedNest(IRDLOperation, ABC):
 
     @property
     def extents(self) -> tuple[int, ...]:
-        """Extents of the domain."""
+        """Extents of the domain; that which is value `n` of `sizes` is -1 - n."""
         return tuple(self.domain.get_values())  # pyright: ignore
 
     @property
@@ -99,18 +103,43 @@ class OrderedNest(IRDLOperation, ABC):
     def into_memory(self, outs: Sequence[SSAValue], body: Region) -> OrderedNest:
         """The same nest writing into memrefs."""
 
+    @abstractmethod
+    def shapes_at(
+        self, extents: Sequence[Extent], shape_of: Callable[[SSAValue], Sequence[Extent]]
+    ) -> list[tuple[Extent, ...]]:
+        """The shapes of the results over a domain of these extents, of operands of these shapes.
+
+        Raises VerifyException where an operand does not go with the domain.
+        """
+
+    def verify_written(self, shape: Sequence[int], what: str) -> None:
+        """Check that results have a shape; of those extents that are sizes nothing is asked."""
+        for written in [v.type for v in (self.outs or self.res)]:
+            assert isinstance(written, Shaped)
+            found = written.get_shape()
+            if len(found) != len(shape) or any(
+                extent >= 0 and extent != given for given, extent in zip(found, shape, strict=True)
+            ):
+                texts = [str(e) if e >= 0 else f"s{-1 - e}" for e in shape]
+                raise VerifyException(
+                    f"{self.name}: results have {what} [{', '.join(texts)}], not {written}"
+                )
+
     def verify_reads(self, carried: Sequence[Attribute]) -> None:
         """Check maps and body arguments: elements of the reads, sources, then `carried`."""
-        if any(e < 0 for e in self.extents):
-            raise VerifyException(f"{self.name}: negative extent in domain {list(self.extents)}")
         if self.outs and self.res:
             raise VerifyException(f"{self.name} writes into memrefs or gives tensors, not both")
         if len(self.inputs) != len(self.input_maps):
             raise VerifyException(f"{self.name}: one map for each read")
-        for number, (value, index_map) in enumerate(zip(self.inputs, self.read_maps, strict=True)):
-            verify_map(
-                f"read {number}", value.type, index_map, self.extents, padded=False, op=self.name
-            )
+        if self.sizes or any(e < 0 for e in self.extents):
+            from lamina.dialects.loop.open_nests import verify_open_domain
+
+            verify_open_domain(self)  # pyright: ignore[reportArgumentType] - Self
+        else:
+            for number, (value, held) in enumerate(zip(self.inputs, self.read_maps, strict=True)):
+                verify_map(
+                    f"read {number}", value.type, held, self.extents, padded=False, op=self.name
+                )
         expected = [element_type(v.type) for v in self.inputs] + [v.type for v in self.sources]
         expected += carried
         actual = [a.type for a in self.block.args]
@@ -174,15 +203,18 @@ def print_reads(printer: Printer, op: OrderedNest) -> None:
 
 
 def parse_reads(
-    parser: Parser, names: Sequence[str]
+    parser: Parser, names: Sequence[str], sizes: int
 ) -> tuple[list[SSAValue], list[AffineMap], list[SSAValue]]:
-    """Parse `reads(...) sources(...)`: values read, their maps, and sources."""
+    """Parse `reads(...) sources(...)`: values read, their maps, and sources.
+
+    The last `sizes` of the names are those of sizes.
+    """
     inputs: list[SSAValue] = []
     maps: list[AffineMap] = []
 
     def parse_read() -> None:
         operand = parser.parse_unresolved_operand()
-        maps.append(parse_map(parser, names))
+        maps.append(parse_map(parser, names, sizes))
         parser.parse_punctuation(":")
         inputs.append(parser.resolve_operand(operand, parser.parse_type()))
 

@@ -1,8 +1,9 @@
 """Nests whose extents, or numbers in index maps, are values: their sizes.
 
 Value `n` of a nest's `sizes` is the extent -1 - n, symbol `n` of its index maps, and `loop.size n`
-of its body. What such a nest reads and writes can be checked where its sizes are known as numbers,
-or in sizes of arguments; by itself only its form can be.
+of its body, be it a `loop.generic` or a nest whose points depend on one another. What such a nest
+reads and writes can be checked where its sizes are known as numbers, or in sizes of arguments; by
+itself only its form can be.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineConstantExpr,
@@ -25,22 +26,29 @@ from lamina.dialects.loop.body_ops import SizeOp, element_type
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.monoid import left_out, verify_monoids
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.nest_verifier import COMBINERS, verify_block
-from lamina.dialects.loop.segments import SEGMENTS, array64, index_maps, segment_sizes
+from lamina.dialects.loop.segments import array64, index_maps, maps_of, set_last_segment
 from lamina.dialects.sizes import Extent, UndecidedSizeError
+
+
+def is_open(op: Operation) -> bool:
+    """Whether an op of this dialect has values for sizes, or tensors that leave them open."""
+    if not op.name.startswith("loop."):
+        return False
+    kinds = [value.type for value in (*op.operands, *op.results)]
+    tensors = [kind for kind in kinds if isinstance(kind, TensorType)]
+    return bool(getattr(op, "sizes", ())) or not all(kind.has_static_shape() for kind in tensors)
 
 
 def verify_open_nest(op: GenericOp) -> None:
     """The form of a nest that has sizes. Raises VerifyException."""
-    count, rank = len(op.sizes), len(op.extents)
-    for extent in op.extents:
-        if -1 - extent >= count:
-            raise VerifyException(
-                f"loop.generic: an extent is size {-1 - extent}, and there are {count}"
-            )
-    if op.slices or op.outs:
-        raise VerifyException("loop.generic: a nest in memory, or of slices, has known extents")
-    _verify_forms(op, count, rank)
+    if op.slices:
+        raise VerifyException("loop.generic: a nest of slices has known extents")
+    if not len(op.inputs) == len(op.read_maps) == len(op.pad_values):
+        raise VerifyException("loop.generic: one map and one pad entry for each read")
+    verify_open_domain(op)
+    _verify_forms(op)
     given = [element_type(v.type) for v in op.inputs] + [v.type for v in op.sources]
     verify_block(op.block, given, op.written_types)
     if op.monoids:
@@ -49,9 +57,33 @@ def verify_open_nest(op: GenericOp) -> None:
         verify_monoids(op.combiner_names, op.given_identities, op.regions[1:], elements, reduced)
 
 
-def _verify_forms(op: GenericOp, count: int, rank: int) -> None:
-    if not len(op.inputs) == len(op.read_maps) == len(op.pad_values):
-        raise VerifyException("loop.generic: one map and one pad entry for each read")
+def verify_open_domain(op: GenericOp | OrderedNest) -> None:
+    """The form of the domain and of the reads, which have a map each. Raises VerifyException."""
+    count = len(op.sizes)
+    for extent in op.extents:
+        if -1 - extent >= count:
+            raise VerifyException(
+                f"{op.name}: an extent is size {-1 - extent}, and there are {count}"
+            )
+    if op.outs:
+        raise VerifyException(f"{op.name}: a nest in memory has known extents")
+    for value, index_map in zip(op.inputs, op.read_maps, strict=True):
+        _verify_map(op, value.type, index_map)
+
+
+def _verify_map(op: GenericOp | OrderedNest, kind: Attribute, index_map: AffineMap) -> None:
+    count, rank = len(op.sizes), len(op.extents)
+    assert isinstance(kind, TensorType)
+    if (index_map.num_dims, index_map.num_symbols) != (rank, count):
+        raise VerifyException(
+            f"{op.name}: a map of {index_map.num_dims} dimensions and "
+            f"{index_map.num_symbols} sizes, the domain has {rank} and {count}"
+        )
+    if len(index_map.results) != kind.get_num_dims():
+        raise VerifyException(f"{op.name}: a map gives {len(index_map.results)} indices for {kind}")
+
+
+def _verify_forms(op: GenericOp) -> None:
     if not len(op.res) == len(op.write_maps) == len(op.combiner_names):
         raise VerifyException("loop.generic: one map and one combiner for each write")
     for value, pad in zip(op.inputs, op.pad_values, strict=True):
@@ -59,18 +91,8 @@ def _verify_forms(op: GenericOp, count: int, rank: int) -> None:
             continue
         if not isinstance(pad, FloatAttr | IntegerAttr) or pad.type != element_type(value.type):
             raise VerifyException(f"loop.generic: the pad {pad} is no element of {value.type}")
-    shapes = [value.type for value in (*op.inputs, *op.res)]
-    for kind, index_map in zip(shapes, (*op.read_maps, *op.write_maps), strict=True):
-        assert isinstance(kind, TensorType)
-        if (index_map.num_dims, index_map.num_symbols) != (rank, count):
-            raise VerifyException(
-                f"loop.generic: a map of {index_map.num_dims} dimensions and "
-                f"{index_map.num_symbols} sizes, the domain has {rank} and {count}"
-            )
-        if len(index_map.results) != kind.get_num_dims():
-            raise VerifyException(
-                f"loop.generic: a map gives {len(index_map.results)} indices for {kind}"
-            )
+    for value, index_map in zip(op.res, op.write_maps, strict=True):
+        _verify_map(op, value.type, index_map)
     for combiner in op.combiner_names:
         if combiner not in COMBINERS:
             raise VerifyException(
@@ -78,7 +100,7 @@ def _verify_forms(op: GenericOp, count: int, rank: int) -> None:
             )
 
 
-def extents_at(op: GenericOp, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
+def extents_at(op: GenericOp | OrderedNest, sizes: Sequence[Extent]) -> tuple[Extent, ...]:
     """The extents of a nest where its sizes are these."""
     return tuple([extent if extent >= 0 else sizes[-1 - extent] for extent in op.extents])
 
@@ -115,19 +137,27 @@ def shapes_at(
     UndecidedSizeError where the ranges of sizes do not tell.
     """
     extents = extents_at(op, sizes)
-    for number, (kind, held) in enumerate(zip(reads, op.read_maps, strict=True)):
-        if op.pad_values[number] is None:
-            ranges = [_range(expr, extents) for expr in map_at(held, sizes).results]
-            _verify_inside(f"read {number}", ranges, kind.get_shape())
+    verify_reads_at(op, sizes, reads)
     shapes: list[tuple[Extent, ...]] = []
     for number, held in enumerate(op.write_maps):
         index_map = map_at(held, sizes)
         ranges = [_range(expr, extents) for expr in index_map.results]
         shape = [high + 1 for _, high in ranges]
-        _verify_inside(f"write {number}", ranges, shape)
+        _verify_inside(op, f"write {number}", ranges, shape)
         _verify_whole(op, number, index_map, extents, shape)
         shapes.append(tuple(shape))
     return shapes
+
+
+def verify_reads_at(
+    op: GenericOp | OrderedNest, sizes: Sequence[Extent], reads: Sequence[TensorType]
+) -> None:
+    """Check that reads without pads stay inside, as `shapes_at` does."""
+    extents = extents_at(op, sizes)
+    for number, (kind, held) in enumerate(zip(reads, op.read_maps, strict=True)):
+        if op.pad_values[number] is None:
+            ranges = [_range(expr, extents) for expr in map_at(held, sizes).results]
+            _verify_inside(op, f"read {number}", ranges, kind.get_shape())
 
 
 def _range(expr: AffineExpr, extents: Sequence[Extent]) -> tuple[Extent, Extent]:
@@ -144,12 +174,15 @@ def _range(expr: AffineExpr, extents: Sequence[Extent]) -> tuple[Extent, Extent]
 
 
 def _verify_inside(
-    what: str, ranges: Sequence[tuple[Extent, Extent]], shape: Sequence[Extent]
+    op: Operation,
+    what: str,
+    ranges: Sequence[tuple[Extent, Extent]],
+    shape: Sequence[Extent],
 ) -> None:
     for axis, ((low, high), extent) in enumerate(zip(ranges, shape, strict=True)):
         if low < 0 or high >= extent:
             raise VerifyException(
-                f"loop.generic: index {axis} of {what} runs over [{low}, {high}] but the extent "
+                f"{op.name}: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"
             )
 
@@ -190,7 +223,7 @@ def _verify_whole(
         )
 
 
-def bind_nest(op: GenericOp, numbers: Sequence[int | None]) -> None:
+def bind_nest(op: GenericOp | OrderedNest, numbers: Sequence[int | None]) -> None:
     """Gives sizes of a nest their numbers, in place; None leaves one as it is."""
     kept = [place for place, number in enumerate(numbers) if number is None]
     symbols = [
@@ -208,21 +241,19 @@ def bind_nest(op: GenericOp, numbers: Sequence[int | None]) -> None:
         number = numbers[-1 - held]
         return -1 - kept.index(-1 - held) if number is None else number
 
-    reads, writes = map(bound, op.read_maps), map(bound, op.write_maps)
-    op.properties["input_maps"] = index_maps(*reads)
-    op.properties["output_maps"] = index_maps(*writes)
+    for maps in ("input_maps", "output_maps"):
+        if maps in op.properties:
+            held = map(bound, maps_of(op.properties[maps]))
+            op.properties[maps] = index_maps(*held)
     op.properties["domain"] = array64(*map(extent, op.extents))
     for inner in list(op.block.ops):
         if isinstance(inner, SizeOp):
             _bind_size(op, inner, numbers, kept)
-    left = [op.sizes[place] for place in kept]
-    counts = len(op.inputs), len(op.sources), len(op.outs), len(op.indices), len(left)
-    op.operands = [*op.inputs, *op.sources, *op.outs, *op.indices, *left]
-    op.properties[SEGMENTS] = segment_sizes(*counts)
+    set_last_segment(op, [op.sizes[place] for place in kept])
 
 
 def _bind_size(
-    op: GenericOp, inner: SizeOp, numbers: Sequence[int | None], kept: Sequence[int]
+    op: GenericOp | OrderedNest, inner: SizeOp, numbers: Sequence[int | None], kept: Sequence[int]
 ) -> None:
     place = inner.place.value.data
     number = numbers[place]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr, i64
 from xdsl.ir import Attribute, Region, SSAValue
@@ -13,7 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.body_ops import Shaped, element_type
+from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.nest import (
     OrderedNest,
@@ -23,8 +23,9 @@ from lamina.dialects.loop.nest import (
     print_carried,
     print_reads,
 )
-from lamina.dialects.loop.syntax import parse_known_domain, print_domain
+from lamina.dialects.loop.syntax import parse_domain, print_domain
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.sizes import Extent
 
 
 @op_definition
@@ -64,12 +65,13 @@ class ScanOp(OrderedNest):
         *,
         sources: Sequence[SSAValue] = (),
         outs: Sequence[SSAValue] = (),
+        sizes: Sequence[SSAValue] = (),
     ) -> None:
         properties = nest_properties(domain, input_maps)
         properties["along"] = IntegerAttr(along, i64)
         properties["carries"] = ArrayAttr(list(carries))
         super().__init__(
-            operands=[list(inputs), list(sources), list(outs)],
+            operands=[list(inputs), list(sources), list(outs), list(sizes)],
             result_types=[list(result_types)],
             properties=properties,
             regions=[body],
@@ -104,6 +106,12 @@ class ScanOp(OrderedNest):
             outs=outs,
         )
 
+    def shapes_at(
+        self, extents: Sequence[Extent], shape_of: Callable[[SSAValue], Sequence[Extent]]
+    ) -> list[tuple[Extent, ...]]:
+        """Those of the domain."""
+        return [tuple(extents)] * len(self.res)
+
     def verify_(self) -> None:
         if not 0 <= self.dim < len(self.extents):
             raise VerifyException(f"loop.scan: the domain has no dimension {self.dim}")
@@ -111,13 +119,8 @@ class ScanOp(OrderedNest):
             raise VerifyException("loop.scan carries numbers")
         carried = [c.type for c in self.starts]
         self.verify_reads(carried)
+        self.verify_written(self.extents, "the domain's shape")
         written = [v.type for v in (self.outs or self.res)]
-        for kind in written:
-            assert isinstance(kind, Shaped)
-            if kind.get_shape() != self.extents:
-                raise VerifyException(
-                    f"loop.scan: results have the domain's shape {list(self.extents)}, not {kind}"
-                )
         self.verify_yield(carried + [element_type(kind) for kind in written])
         if self.attributes:
             from lamina.dialects.loop.live_domains import verify_live_note
@@ -126,17 +129,17 @@ class ScanOp(OrderedNest):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        print_domain(printer, self.extents)
+        print_domain(printer, self.extents, self.sizes)
         printer.print_string(f" along {self.dim}")
         print_reads(printer, self)
         print_carried(printer, self, self.carries)
 
     @classmethod
     def parse(cls, parser: Parser) -> ScanOp:
-        names, extents = parse_known_domain(parser, cls.name)
+        names, extents, sizes = parse_domain(parser)
         parser.parse_keyword("along")
         along = parser.parse_integer(allow_negative=False)
-        inputs, maps, sources = parse_reads(parser, names)
+        inputs, maps, sources = parse_reads(parser, names, len(sizes))
         rest = parse_carried(parser)
         op = cls(
             extents,
@@ -148,6 +151,7 @@ class ScanOp(OrderedNest):
             rest.body,
             sources=sources,
             outs=rest.outs,
+            sizes=sizes,
         )
         op.attributes.update(rest.attributes)
         return op

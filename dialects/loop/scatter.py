@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects.builtin import IndexType, MemRefType, TensorType, i1
 from xdsl.ir import Attribute, Region, SSAValue
@@ -24,8 +24,9 @@ from lamina.dialects.loop.nest import (
     print_reads,
     print_typed,
 )
-from lamina.dialects.loop.syntax import parse_known_domain, print_domain
+from lamina.dialects.loop.syntax import parse_domain, print_domain
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.sizes import Extent
 
 
 @op_definition
@@ -70,9 +71,10 @@ class ScatterOp(OrderedNest):
         *,
         sources: Sequence[SSAValue] = (),
         outs: Sequence[SSAValue] = (),
+        sizes: Sequence[SSAValue] = (),
     ) -> None:
         super().__init__(
-            operands=[into, list(inputs), list(sources), list(outs)],
+            operands=[into, list(inputs), list(sources), list(outs), list(sizes)],
             result_types=[[] if outs else [into.type]],
             properties=nest_properties(domain, input_maps),
             regions=[body],
@@ -118,6 +120,12 @@ class ScatterOp(OrderedNest):
             outs=outs,
         )
 
+    def shapes_at(
+        self, extents: Sequence[Extent], shape_of: Callable[[SSAValue], Sequence[Extent]]
+    ) -> list[tuple[Extent, ...]]:
+        """That of `into`."""
+        return [tuple(shape_of(self.into))]
+
     def verify_(self) -> None:
         kind = self.into.type
         assert isinstance(kind, Shaped)
@@ -151,7 +159,7 @@ class ScatterOp(OrderedNest):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        print_domain(printer, self.extents)
+        print_domain(printer, self.extents, self.sizes)
         print_reads(printer, self)
         printer.print_string(" into(")
         print_typed(printer, self.into)
@@ -163,15 +171,16 @@ class ScatterOp(OrderedNest):
 
     @classmethod
     def parse(cls, parser: Parser) -> ScatterOp:
-        names, extents = parse_known_domain(parser, cls.name)
-        inputs, maps, sources = parse_reads(parser, names)
+        names, extents, sizes = parse_domain(parser)
+        inputs, maps, sources = parse_reads(parser, names, len(sizes))
         parser.parse_keyword("into")
         parser.parse_punctuation("(")
         into = parse_typed(parser)
         outs = [parse_typed(parser)] if parser.parse_optional_punctuation("->") else []
         parser.parse_punctuation(")")
         attributes = parser.parse_optional_attr_dict_with_keyword()
-        op = cls(extents, inputs, maps, into, parser.parse_region(), sources=sources, outs=outs)
+        body = parser.parse_region()
+        op = cls(extents, inputs, maps, into, body, sources=sources, outs=outs, sizes=sizes)
         if attributes is not None:
             op.attributes.update(attributes.data)
         return op

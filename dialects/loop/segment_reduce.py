@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 
 from xdsl.dialects.builtin import (
@@ -33,8 +33,9 @@ from lamina.dialects.loop.nest import (
     print_reads,
     print_typed,
 )
-from lamina.dialects.loop.syntax import parse_known_domain, print_domain
+from lamina.dialects.loop.syntax import parse_domain, print_domain
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.sizes import Extent
 
 
 @op_definition
@@ -75,11 +76,12 @@ class SegmentReduceOp(OrderedNest):
         *,
         sources: Sequence[SSAValue] = (),
         outs: Sequence[SSAValue] = (),
+        sizes: Sequence[SSAValue] = (),
     ) -> None:
         properties = nest_properties(domain, input_maps)
         properties["carries"] = ArrayAttr(list(carries))
         super().__init__(
-            operands=[offsets, list(inputs), list(sources), list(outs)],
+            operands=[offsets, list(inputs), list(sources), list(outs), list(sizes)],
             result_types=[list(result_types)],
             properties=properties,
             regions=[body],
@@ -119,29 +121,39 @@ class SegmentReduceOp(OrderedNest):
             outs=outs,
         )
 
+    def shapes_at(
+        self, extents: Sequence[Extent], shape_of: Callable[[SSAValue], Sequence[Extent]]
+    ) -> list[tuple[Extent, ...]]:
+        """Those of the domain without its second dimension."""
+        (offsets,), segments = shape_of(self.offsets), extents[0]
+        if offsets != segments + 1:
+            raise VerifyException(
+                f"{self.name}: {segments} segments have {segments + 1} offsets, not {offsets}"
+            )
+        return [(segments, *extents[2:])] * len(self.res)
+
     def verify_(self) -> None:
         if len(self.extents) < 2:
             raise VerifyException("loop.segment_reduce needs a domain of segments and positions")
-        bounds = self.offsets.type
+        bounds, segments = self.offsets.type, self.extents[0]
         assert isinstance(bounds, Shaped)
-        if bounds.element_type != i64 or bounds.get_shape() != (self.extents[0] + 1,):
+        if segments < 0 and (bounds.element_type != i64 or bounds.get_num_dims() != 1):
             raise VerifyException(
-                f"loop.segment_reduce: {self.extents[0]} segments have {self.extents[0] + 1} "
-                f"offsets of i64, not {bounds}"
+                "loop.segment_reduce: offsets are a vector of i64, of one more than there are "
+                f"segments, not {bounds}"
+            )
+        if segments >= 0 and (bounds.element_type != i64 or bounds.get_shape() != (segments + 1,)):
+            raise VerifyException(
+                f"loop.segment_reduce: {segments} segments have {segments + 1} offsets of i64, not "
+                f"{bounds}"
             )
         if not all(isinstance(c, FloatAttr | IntegerAttr) for c in self.carries):
             raise VerifyException("loop.segment_reduce carries numbers")
         carried = [c.type for c in self.starts]
         self.verify_reads(carried)
         self.verify_yield(carried)
+        self.verify_written(self.kept_extents, "the domain's shape without its second dimension,")
         written = [v.type for v in (self.outs or self.res)]
-        for kind in written:
-            assert isinstance(kind, Shaped)
-            if kind.get_shape() != self.kept_extents:
-                raise VerifyException(
-                    "loop.segment_reduce: results have the domain's shape without its second "
-                    f"dimension, {list(self.kept_extents)}, not {kind}"
-                )
         given = [element_type(kind) for kind in written]
         if given != carried[: len(given)]:
             raise VerifyException(
@@ -155,7 +167,7 @@ class SegmentReduceOp(OrderedNest):
 
     def print(self, printer: Printer) -> None:
         printer.print_string(" ")
-        print_domain(printer, self.extents)
+        print_domain(printer, self.extents, self.sizes)
         printer.print_string(" offsets(")
         print_typed(printer, self.offsets)
         printer.print_string(")")
@@ -164,12 +176,12 @@ class SegmentReduceOp(OrderedNest):
 
     @classmethod
     def parse(cls, parser: Parser) -> SegmentReduceOp:
-        names, extents = parse_known_domain(parser, cls.name)
+        names, extents, sizes = parse_domain(parser)
         parser.parse_keyword("offsets")
         parser.parse_punctuation("(")
         offsets = parse_typed(parser)
         parser.parse_punctuation(")")
-        inputs, maps, sources = parse_reads(parser, names)
+        inputs, maps, sources = parse_reads(parser, names, len(sizes))
         rest = parse_carried(parser)
         op = cls(
             extents,
@@ -181,6 +193,7 @@ class SegmentReduceOp(OrderedNest):
             rest.body,
             sources=sources,
             outs=rest.outs,
+            sizes=sizes,
         )
         op.attributes.update(rest.attributes)
         return op

@@ -131,3 +131,10 @@ def segment(index: int) -> property:
         return tuple.__getitem__(self._operands, _bounds(sizes.data.data, index))
 
     return property(operands)
+
+
+def set_last_segment(op: Operation, values: Sequence[SSAValue]) -> None:
+    """Put these in the place of the last of an op's operand segments."""
+    counts = _decoded(op.properties[SEGMENTS].data.data, "i", 4)  # pyright: ignore
+    op.operands = [*op.operands[: sum(counts[:-1])], *values]
+    op.properties[SEGMENTS] = segment_sizes(*counts[:-1], len(values))

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import I64, DenseArrayBase, MemRefType, TensorType, UnitAttr, i64
+from xdsl.dialects.builtin import (
+    DYNAMIC_INDEX,
+    I64,
+    DenseArrayBase,
+    IndexType,
+    IntAttr,
+    MemRefType,
+    TensorType,
+    UnitAttr,
+    i64,
+)
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -21,8 +31,9 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import Shaped
 from lamina.dialects.loop.effects import WritesOuts
-from lamina.dialects.loop.segments import array64
+from lamina.dialects.loop.segments import array64, set_last_segment
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.sizes import Extent
 
 
 @op_definition
@@ -34,23 +45,27 @@ class SortOp(IRDLOperation):
     (start 0), or a single one (count 1). The last two results are working memory and hold nothing
     of use; with `taken` their rows are longer than those of the input, by `count`.
 
+    Start and count may be values: an entry -1 - n of `taken` is value n of `sizes`.
+
     ```mlir
     %v, %i, %w, %j = loop.sort %x {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
     %a, %b, %c, %d = loop.sort %x {taken = array<i64: 4, 1>} : tensor<4x10xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x11xf32>, tensor<4x11xi64>
+    %k, %l, %m, %n = loop.sort %x[%s] {taken = array<i64: 0, -1>} : tensor<4x10xf32> -> tensor<4x?xf32>, tensor<4x?xi64>, tensor<4x?xf32>, tensor<4x?xi64>
     ```
     """  # noqa: E501 - an op on one line
 
     name = "loop.sort"
     input = operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     descending = opt_prop_def(UnitAttr)
     taken = opt_prop_def(DenseArrayBase[I64])
     res = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True), ParsePropInAttrDict())
     traits = traits_def(WritesOuts())
     assembly_format = (
-        "$input (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict `:` type($input)"
-        " (`->` type($res)^)?"
+        "$input (`[` $sizes^ `]`)? (`outs` `(` $outs^ `:` type($outs) `)`)? attr-dict"
+        " `:` type($input) (`->` type($res)^)?"
     )
 
     def __init__(
@@ -60,12 +75,16 @@ class SortOp(IRDLOperation):
         descending: bool = False,
         taken: tuple[int, int] | None = None,
         outs: Sequence[SSAValue] = (),
+        sizes: Sequence[SSAValue] = (),
+        result_types: Sequence[Attribute] | None = None,
     ) -> None:
+        """Results have the types that follow from that of `value`, unless some are given."""
         kind = value.type
         assert isinstance(kind, Shaped)
+        made = sorted_types(kind, taken) if result_types is None else list(result_types)
         super().__init__(
-            operands=[value, list(outs)],
-            result_types=[[] if outs else _made(kind, taken)],
+            operands=[value, list(outs), list(sizes)],
+            result_types=[[] if outs else made],
             properties={
                 "descending": UnitAttr() if descending else None,
                 "taken": array64(*taken) if taken is not None else None,
@@ -74,11 +93,28 @@ class SortOp(IRDLOperation):
 
     @property
     def window(self) -> tuple[int, int] | None:
-        """(start, count) of the elements that are asked for; None for all."""
+        """(start, count) of the elements that are asked for; None for all.
+
+        What is value `n` of `sizes` is -1 - n.
+        """
         if self.taken is None:
             return None
         start, count = self.taken.get_values()
         return int(start), int(count)
+
+    def bind(self, numbers: Sequence[int | None]) -> None:
+        """Gives sizes their numbers, in place; None leaves one as it is."""
+        kept = [place for place, number in enumerate(numbers) if number is None]
+
+        def bound(entry: int) -> int:
+            number = None if entry >= 0 else numbers[-1 - entry]
+            if number is not None:
+                return number
+            return entry if entry >= 0 else -1 - kept.index(-1 - entry)
+
+        if self.window is not None:
+            self.properties["taken"] = array64(*map(bound, self.window))
+        set_last_segment(self, [self.sizes[place] for place in kept])
 
     @property
     def row_extents(self) -> tuple[int, ...]:
@@ -104,8 +140,10 @@ class SortOp(IRDLOperation):
         if not kind.get_num_dims():
             raise VerifyException("loop.sort needs a dimension to sort along")
         if self.taken is not None:
-            _verify_taken(self.taken, kind)
-        made = _made(kind, self.window)
+            _verify_taken(self.taken, kind, len(self.sizes))
+        elif self.sizes:
+            raise VerifyException("loop.sort: only what is taken has sizes")
+        made = sorted_types(kind, self.window)
         given = [v.type for v in (self.outs or self.res)]
         if given != made:
             raise VerifyException(
@@ -118,27 +156,52 @@ class SortOp(IRDLOperation):
             verify_live_note(self)
 
 
-def _verify_taken(taken: DenseArrayBase[I64], kind: Shaped) -> None:
-    numbers = taken.get_values()
+def _verify_taken(taken: DenseArrayBase[I64], kind: Shaped, sizes: int) -> None:
+    numbers = list(map(int, taken.get_values()))
     if len(numbers) != 2:
         raise VerifyException(f"taken is [start, count], not {taken}")
-    start, count = map(int, numbers)
-    if start < 0 or count < 1 or start + count > kind.get_shape()[-1]:
+    length = kind.get_shape()[-1]
+    if sizes == 0 and length != DYNAMIC_INDEX:
+        verify_window((numbers[0], numbers[1]), length)
+    elif min(numbers) < -sizes:
+        raise VerifyException(f"taken: an entry is size {-1 - min(numbers)}, and there are {sizes}")
+
+
+def verify_window(taken: tuple[Extent, Extent], length: Extent) -> None:
+    """Check that rows of a length have the elements that are asked for, as (start, count).
+
+    Raises VerifyException, and UndecidedSizeError where the ranges of sizes do not tell.
+    """
+    start, count = taken
+    if start < 0 or count < 1 or start + count > length:
         raise VerifyException(
-            f"taken: rows of {kind.get_shape()[-1]} do not have {count} elements from {start} on"
+            f"taken: rows of {length} do not have {count} elements from {start} on"
         )
-    if start and count > 1:
+    if start != 0 and count != 1:
         raise VerifyException(
             f"taken: {count} elements from {start} on; either start is 0 or count is 1"
         )
 
 
-def _made(kind: Shaped, taken: tuple[int, int] | None) -> list[Attribute]:
-    """Types of values, positions and working memory for rows of `kind`."""
+def sorted_types(kind: Shaped, taken: tuple[Extent, Extent] | None) -> list[Attribute]:
+    """Types of values, positions and working memory for rows of `kind`; what is below 0 of `kind`
+    or of `taken` is left open."""
     *rows, length = kind.get_shape()
-    extents = (length, length) if taken is None else (taken[1], length + taken[1])
+    extents = (length, length) if taken is None else (taken[1], _longer(length, taken[1]))
     return [
-        type(kind)(element, [*rows, extent])  # pyright: ignore[reportCallIssue]
-        for extent in extents
+        type(kind)(element, [_entry(extent) for extent in (*rows, last)])  # pyright: ignore
+        for last in extents
         for element in (kind.get_element_type(), i64)
     ]
+
+
+def _longer(length: Extent, by: Extent) -> Extent:
+    is_open = any(isinstance(extent, int) and extent < 0 for extent in (length, by))
+    return DYNAMIC_INDEX if is_open else length + by
+
+
+def _entry(extent: Extent) -> int | IntAttr:
+    """An extent as a type takes it."""
+    if isinstance(extent, int):
+        return extent if extent >= 0 else DYNAMIC_INDEX
+    return IntAttr(extent)  # pyright: ignore[reportArgumentType]

@@ -55,15 +55,6 @@ def parse_domain(parser: Parser) -> tuple[list[str], list[int], list[SSAValue]]:
     return [*names, *size_names], extents, sizes
 
 
-def parse_known_domain(parser: Parser, op: str) -> tuple[list[str], list[int]]:
-    """As `parse_domain`, for ops whose domain has no values."""
-    at = parser.pos
-    names, extents, sizes = parse_domain(parser)
-    if sizes:
-        parser.raise_error(f"the domain of {op} has numbers only, not values", at)
-    return names, extents
-
-
 def print_domain(printer: Printer, extents: Sequence[int], sizes: Sequence[SSAValue] = ()) -> None:
     """Print `(d0, d1)[s0 = %n] in [s0, 8]`."""
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from itertools import product
-from math import inf, prod
+from math import inf, lcm, prod
 from typing import TypeAlias
 
 Extent: TypeAlias = "int | Size"
@@ -274,10 +274,14 @@ class Size:
         if low >= by:
             return False
         if isinstance(apart, Size) and apart.has_quotients:
-            most, least = _without_quotients(apart, up=True), _without_quotients(apart, up=False)
-            if (most if isinstance(most, int) else most.range[1]) < by:
+            # Of a multiple of the divisors quotients are known most exactly.
+            factor = lcm(*(name.quotient[1] for name in apart.names if name.quotient))
+            wide = apart * factor
+            assert isinstance(wide, Size)
+            most, least = _without_quotients(wide, up=True), _without_quotients(wide, up=False)
+            if (most if isinstance(most, int) else most.range[1]) < by * factor:
                 return True
-            if (least if isinstance(least, int) else least.range[0]) >= by:
+            if (least if isinstance(least, int) else least.range[0]) >= by * factor:
                 return False
         raise UndecidedSizeError(f"whether {self} {sign} {other} is not known")
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import ScanOp, ScatterOp, SegmentReduceOp, YieldOp
 from lamina.dialects.loop.labels import set_names
-from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, index_map
+from lamina.dialects.schema.result_rules.shapes import tensor as shaped
+from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, Started
 from lamina.lowering.scalar import NotDefinedError
 from lamina.lowering.tensor_types import element_of
 
@@ -29,10 +28,13 @@ def scatter(
     b: LoopBuilder, domain: Sequence[int], reads: Reads, into: SSAValue, body: ScatterBody
 ) -> SSAValue:
     """A copy of `into` with the element at each point's indices replaced."""
-    maps, block = _start(domain, reads)
+    nest = _started(domain, reads)
+    block = nest.body.block
     old = block.insert_arg(element_of(into), len(block.args))
-    with_errors(b, block, lambda inner: _scattered(body, inner, block, old))
-    op = ScatterOp(domain, [v for v, _ in reads], maps, into, Region(block))
+    with_errors(b, nest.body, lambda inner: _scattered(body, inner, block, old))
+    maps, sizes = nest.ended()
+    inputs = [v for v, _ in reads]
+    op = ScatterOp(nest.extents, inputs, maps, into, Region(block), sizes=sizes)
     set_names(op, [b.anchor.name])
     b.insert(op)
     return op.res[0]
@@ -53,7 +55,8 @@ def scan(
     body: ScanBody,
 ) -> list[SSAValue]:
     """Running values along one dimension of the domain, one result for each element type."""
-    maps, block = _start(domain, reads)
+    nest = _started(domain, reads)
+    block = nest.body.block
     for start in starts:
         block.insert_arg(start.type, len(block.args))  # pyright: ignore
     given: list[SSAValue] = list(block.args[: len(reads)])
@@ -63,9 +66,11 @@ def scan(
         following, results = body(inner, given, carried)
         return [*following, *results]
 
-    with_errors(b, block, made)
-    types = [TensorType(element, list(domain)) for element in elements]
-    op = ScanOp(domain, along, [v for v, _ in reads], maps, starts, types, Region(block))
+    with_errors(b, nest.body, made)
+    maps, sizes = nest.ended()
+    types = [shaped(domain, element) for element in elements]
+    inputs = [v for v, _ in reads]
+    op = ScanOp(nest.extents, along, inputs, maps, starts, types, Region(block), sizes=sizes)
     set_names(op, [b.anchor.name])
     b.insert(op)
     return list(op.res)
@@ -87,32 +92,41 @@ def segment_reduce(
     sources: Sequence[SSAValue] = (),
 ) -> list[SSAValue]:
     """The first `results` carried values after each segment of the domain's second dimension."""
-    maps, block = _start(domain, reads)
+    nest = _started(domain, reads)
+    block = nest.body.block
     for kind in (*(v.type for v in sources), *(s.type for s in starts)):  # pyright: ignore
         block.insert_arg(kind, len(block.args))
     given: list[SSAValue] = list(block.args[: len(reads) + len(sources)])
     carried: list[SSAValue] = list(block.args[len(given) :])
-    with_errors(b, block, lambda inner: body(inner, given, carried))
+    with_errors(b, nest.body, lambda inner: body(inner, given, carried))
+    maps, sizes = nest.ended()
     shape = [domain[0], *domain[2:]]
-    types = [TensorType(s.type, shape) for s in starts[:results]]  # pyright: ignore
-    inputs = [v for v, _ in reads]
+    types = [shaped(shape, s.type) for s in starts[:results]]  # pyright: ignore
     op = SegmentReduceOp(
-        domain, offsets, inputs, maps, starts, types, Region(block), sources=sources
+        nest.extents,
+        offsets,
+        [v for v, _ in reads],
+        maps,
+        starts,
+        types,
+        Region(block),
+        sources=sources,
+        sizes=sizes,
     )
     set_names(op, [b.anchor.name])
     b.insert(op)
     return list(op.res)
 
 
-def _start(domain: Sequence[int], reads: Reads) -> tuple[list[AffineMap], Block]:
-    maps = [index_map(m, len(domain)) for _, m in reads]
-    return maps, Block(arg_types=[element_of(v) for v, _ in reads])
+def _started(domain: Sequence[int], reads: Reads) -> Started:
+    block = Block(arg_types=[element_of(v) for v, _ in reads])
+    return Started(block, domain, [m for _, m in reads])
 
 
-def with_errors(b: LoopBuilder, block: Block, made: Callable[[Body], Sequence[SSAValue]]) -> None:
-    """Fill a block and end it; refuse what its element type does not have."""
+def with_errors(b: LoopBuilder, inner: Body, made: Callable[[Body], Sequence[SSAValue]]) -> None:
+    """Fill a body and end it; refuse what its element type does not have."""
     try:
-        values = made(Body(block))
+        values = made(inner)
     except NotDefinedError as error:
         raise b.refuse(str(error)) from None
-    block.add_op(YieldOp(values))
+    inner.block.add_op(YieldOp(values))

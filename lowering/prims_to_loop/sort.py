@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, f32, i1, i64
+from xdsl.dialects.builtin import IndexType, TensorType, f32, i1, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import SortOp
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.loop.sort import sorted_types
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.sizes import Extent, Size
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select
@@ -40,7 +42,7 @@ def _zero(result: SSAValue) -> Callable[[Body, list[SSAValue]], SSAValue]:
 
 
 def _ordered(
-    op: SchemaOp, b: LoopBuilder, descending: bool, taken: tuple[int, int] | None
+    op: SchemaOp, b: LoopBuilder, descending: bool, taken: tuple[Extent, Extent] | None
 ) -> Sequence[SSAValue]:
     """Rows along the last dimension; half floats as f32, which holds them all."""
     source = op.operands[0]
@@ -48,13 +50,28 @@ def _ordered(
     dim = normalized(op.arg("dim"), len(shape))
     if is_half(element):
         source = b.pointwise([source], f32, lambda i, a: scalar.widen(i, a[0]))
-    made = SortOp(_swapped(b, source, dim), descending=descending, taken=taken)
+    rows = _swapped(b, source, dim)
+    assert isinstance(rows.type, TensorType)
+    made = SortOp(
+        rows,
+        descending=descending,
+        taken=None if taken is None else _entries(taken),
+        sizes=b.values([extent for extent in taken or () if isinstance(extent, Size)]),
+        result_types=sorted_types(rows.type, taken),
+    )
     set_names(made, [op.name])
     b.insert(made)
     values, places = (_swapped(b, v, dim) for v in made.res[:2])
     if is_half(element):
         values = b.pointwise([values], element, lambda i, a: scalar.convert(i, a[0], element))
     return [values, places]
+
+
+def _entries(taken: tuple[Extent, Extent]) -> tuple[int, int]:
+    """What is taken, with -1 - n in the place of size n."""
+    start, count = taken
+    first = start if isinstance(start, int) else -1
+    return first, count if isinstance(count, int) else -1 - isinstance(start, Size)
 
 
 def _swapped(b: LoopBuilder, source: SSAValue, dim: int) -> SSAValue:

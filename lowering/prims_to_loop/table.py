@@ -153,32 +153,27 @@ class LoopBuilder(Builder):
         the values to write. `pads` are, for each read, what stands outside of its tensor, or None
         where its map stays inside; `monoids` combine several writes together.
         """
-        rank = len(domain)
         arguments = [element_of(v) for v, _ in reads] + [s.type for s in sources]
         block = Block(arg_types=arguments)
-        inner = Body(block)
-        extents = [e if isinstance(e, int) else -1 - inner.place(e) for e in domain]
-        read_maps = [index_map(m, rank) for _, m in reads]
-        write_maps = [index_map(m, rank) for m, *_ in writes]
+        nest = Started(block, domain, [*(m for _, m in reads), *(m for m, *_ in writes)])
         try:
-            values = body(inner, list(block.args))
+            values = body(nest.body, list(block.args))
         except NotDefinedError as error:
             raise self.refuse(str(error)) from None
         block.add_op(YieldOp(values))
-        if (held := size_values.get()) is not None:
-            read_maps, write_maps = _with_symbols(read_maps, write_maps, inner)
+        maps, sizes = nest.ended()
         op = GenericOp(
-            extents,
+            nest.extents,
             [v for v, _ in reads],
-            read_maps,
-            write_maps,
+            maps[: len(reads)],
+            maps[len(reads) :],
             [combiner for _, combiner, *_ in writes],
             [shaped(shape, element) for *_, shape, element in writes],
             Region(block),
             sources=sources,
             pads=pads,
             monoids=monoids,
-            sizes=[] if held is None else [held.value(size) for size in inner.sizes],
+            sizes=sizes,
         )
         set_names(op, [self.anchor.name])
         self.insert(op)
@@ -257,26 +252,44 @@ class LoopBuilder(Builder):
 
     def reshape(self, source: SSAValue, shape: Sequence[int]) -> SSAValue:
         """The elements of `source`, in order, under another `shape`."""
-        if shape_of(source) == list(shape):
+        return self.seen_as(source, shaped(shape, element_of(source)))
+
+    def seen_as(self, source: SSAValue, kind: TensorType) -> SSAValue:
+        """The elements of `source`, in order, as a tensor of type `kind`, which may have pairs of
+        floats in the place of complex numbers."""
+        if source.type == kind:
             return source
-        held = size_values.get()
-        sizes = [] if held is None else [held.value(e) for e in shape if isinstance(e, Size)]
-        op = ReshapeOp(source, shaped(shape, element_of(source)), sizes)
+        op = ReshapeOp(source, kind, self.values(kind.get_shape()))
         self.insert(op)
         return op.result
 
+    def values(self, extents: Sequence[Extent]) -> list[SSAValue]:
+        """The values of those of `extents` that are no numbers, in order."""
+        held = size_values.get()
+        return [] if held is None else [held.value(e) for e in extents if isinstance(e, Size)]
 
-def _with_symbols(
-    reads: list[AffineMap], writes: list[AffineMap], inner: Body
-) -> tuple[list[AffineMap], list[AffineMap]]:
-    """Index maps with symbols of the nest for sizes that are no numbers."""
-    for held in (*reads, *writes):  # all of them have as many symbols as the nest has sizes
-        with_symbols(held, inner.place, 0)
-    count = len(inner.sizes)
-    return (
-        [with_symbols(held, inner.place, count) for held in reads],
-        [with_symbols(held, inner.place, count) for held in writes],
-    )
+
+class Started:
+    """A nest whose body is being made, over a `domain` of numbers and sizes.
+
+    `extents` are those of the op: value `n` of its sizes is -1 - n.
+    """
+
+    def __init__(self, block: Block, domain: Sequence[int], maps: Sequence[Map]) -> None:
+        self.body = Body(block)
+        self.extents = [e if isinstance(e, int) else -1 - self.body.place(e) for e in domain]
+        self._maps = [index_map(m, len(domain)) for m in maps]
+
+    def ended(self) -> tuple[list[AffineMap], list[SSAValue]]:
+        """Index maps with symbols for sizes that are no numbers, and the values of all sizes."""
+        held, place = size_values.get(), self.body.place
+        if held is None:
+            return self._maps, []
+        for index_map in self._maps:  # all have as many symbols as the nest has sizes
+            with_symbols(index_map, place, 0)
+        count = len(self.body.sizes)
+        made = [with_symbols(index_map, place, count) for index_map in self._maps]
+        return made, [held.value(size) for size in self.body.sizes]
 
 
 def constant(number: int) -> AffineExpr:
@@ -333,7 +346,7 @@ LOWERINGS = Conversion(
     ),
     builder=LoopBuilder,
     limitations=limitations,
-    of_numbers=frozenset({"extern", "fourier", "random", "scan", "scatter", "segments", "sort"}),
+    of_numbers=frozenset({"extern", "fourier", "random", "scatter", "segments"}),
     target="loop",
 )
 

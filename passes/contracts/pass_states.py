@@ -177,7 +177,7 @@ def _refuse_open_nests(module: ModuleOp, name: str) -> None:
     """Kernels are formed of nests whose extents are numbers."""
     from xdsl.dialects import func
 
-    from lamina.dialects.loop import GenericOp, ReshapeOp
+    from lamina.dialects.loop.open_nests import is_open
     from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 
     for function in module.body.block.ops:
@@ -185,8 +185,8 @@ def _refuse_open_nests(module: ModuleOp, name: str) -> None:
             continue
         if not has_open_sizes(function):
             continue
-        for op in function.body.block.ops:
-            if isinstance(op, GenericOp | ReshapeOp) and op.sizes:
+        for op in function.walk():
+            if is_open(op):
                 reason = f"{name} takes extents that are numbers"
                 raise unsupported(op, reason, NUMBERS)
 

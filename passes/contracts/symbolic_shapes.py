@@ -13,16 +13,13 @@ from dataclasses import dataclass, field
 from itertools import islice, product
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, IntAttr, TensorType
+from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.dialects.loop.kernel import floats_of
-from lamina.dialects.loop.open_nests import shapes_at
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import show
@@ -36,18 +33,21 @@ from lamina.dialects.sizes import (
 )
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.contracts.loop_shapes import (
+    ONE_NAME,
+    SIZED_OPS,
+    Shape,
+    loop_shapes,
+    sized_type,
+)
 from lamina.passes.contracts.size_numbers import SIZE_OPS, number_of
 from lamina.passes.refusal import invalid
 
 UNKNOWN = DYNAMIC_INDEX
 """An extent of which nothing is known: data decide it, or no rule says it."""
 
-Shape = tuple[Extent, ...]
-
 _MOST_TRIED = 64
 """Choices of values that are tried to make two sizes equal."""
-
-_ONE_NAME = "sizes are equal where lamina.dims of arguments gives them one name"
 
 
 class UnequalSizesError(InputError):
@@ -84,7 +84,7 @@ class SymbolicShapes:
         if value in self.numbers:
             return self.numbers[value]
         if isinstance(value.type, TensorType):
-            return _type_of(value.type, self.shape(value))
+            return sized_type(value.type, self.shape(value))
         return as_type(value)
 
 
@@ -119,51 +119,10 @@ def _infer_block(block: Block, known: SymbolicShapes) -> None:
             _infer(op, known)
         elif isinstance(op, RegionOp) and known.is_symbolic(op):
             _infer_regions(op, known)
-        elif isinstance(op, GenericOp) and known.is_symbolic(op):
-            _infer_nest(op, known)
-        elif isinstance(op, ReshapeOp) and known.is_symbolic(op):
-            _infer_reshape(op, known)
-
-
-def _infer_nest(op: GenericOp, known: SymbolicShapes) -> None:
-    """Shapes of what a nest writes, whose accesses stay inside whatever the sizes are."""
-    sizes = [_size_of(op, value, known) for value in op.sizes]
-    types = [_known_type(op, value, known) for value in op.inputs]
-    try:
-        shapes = shapes_at(op, sizes, types)
-    except VerifyException as error:
-        raise invalid(op, str(error).removeprefix(f"{op.name}: ")) from None
-    except UndecidedSizeError as error:
-        reason = f"whether its accesses stay inside is open: {error}; {_ONE_NAME}"
-        raise invalid(op, reason) from None
-    for result, shape in zip(op.res, shapes, strict=True):
-        known.shapes[result] = _declared(op, result.type, shape)  # pyright: ignore[reportArgumentType]
-
-
-def _infer_reshape(op: ReshapeOp, known: SymbolicShapes) -> None:
-    sizes = iter([_size_of(op, value, known) for value in op.sizes])
-    kind = op.result.type
-    assert isinstance(kind, TensorType)
-    shape = [extent if extent >= 0 else next(sizes) for extent in kind.get_shape()]
-    made, source = _type_of(kind, tuple(shape)), _known_type(op, op.source, known)
-    if floats_of(made) != floats_of(source):
-        raise invalid(op, f"may not change the element count: {source} to {made}")
-    known.shapes[op.result] = tuple(shape)
-
-
-def _size_of(op: Operation, value: SSAValue, known: SymbolicShapes) -> Extent:
-    found = known.numbers.get(value)
-    if found is None:
-        raise invalid(op, "a size of it does not follow from those of the function's arguments")
-    return found
-
-
-def _known_type(op: Operation, value: SSAValue, known: SymbolicShapes) -> TensorType:
-    shape = known.shape(value)
-    if any(isinstance(extent, int) and extent < 0 for extent in shape):
-        raise invalid(op, f"it reads {value.type}, whose sizes do not follow from arguments'")
-    assert isinstance(value.type, TensorType)
-    return _type_of(value.type, shape)
+        elif isinstance(op, SIZED_OPS) and known.is_symbolic(op):
+            shapes = loop_shapes(op, known)
+            for result, shape in zip(op.results, shapes, strict=True):
+                known.shapes[result] = _declared(op, result.type, shape)  # pyright: ignore
 
 
 def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:
@@ -249,7 +208,7 @@ def _by_rule(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> Sequence[Any] | N
     except (UndecidedSizeError, TypeError, AttributeError, VerifyException):
         return None
     except ValueError as error:
-        raise UnequalSizesError(str(invalid(op, f"{error}; {_ONE_NAME}"))) from None
+        raise UnequalSizesError(str(invalid(op, f"{error}; {ONE_NAME}"))) from None
 
 
 def _shape_in(kind: object) -> Shape | None:
@@ -341,16 +300,11 @@ def _at(seen: Any, values: Mapping[SizeName, int]) -> Any:
     if isinstance(seen, Size):
         return seen.at(values)
     shape = _shape_in(seen)
-    return seen if shape is None else _type_of(seen, _numbers(shape, values))
+    return seen if shape is None else sized_type(seen, _numbers(shape, values))
 
 
 def _numbers(shape: Shape, values: Mapping[SizeName, int]) -> Shape:
     return tuple(e.at(values) if isinstance(e, Size) else e for e in shape)
-
-
-def _type_of(kind: TensorType, shape: Shape) -> TensorType:
-    sizes = [extent if isinstance(extent, int) else IntAttr(extent) for extent in shape]  # pyright: ignore
-    return TensorType(kind.element_type, sizes)
 
 
 def says_more_of_results(function: FuncOp) -> bool:

@@ -47,6 +47,7 @@ from lamina.dialects.sizes import quotients
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.loop_shapes import SIZED_OPS
 from lamina.passes.contracts.size_numbers import SIZE_OPS
 from lamina.passes.contracts.symbolic_shapes import infer_shapes
 from lamina.passes.contracts.verify_program import verify_between_ops
@@ -142,14 +143,15 @@ def _check_open(function: func.FuncOp) -> None:
     with quotients():
         infer_shapes(function)
     for op in function.body.block.ops:
-        if isinstance(op, GenericOp):
+        if isinstance(op, GenericOp | OrderedNest):
             verify_nest_body(op)
-        elif op.name not in SIZE_OPS and not isinstance(op, ReshapeOp | func.ReturnOp):
+        elif op.name not in SIZE_OPS and not isinstance(op, (*SIZED_OPS, func.ReturnOp)):
             raise unsupported(op, "sizes of arguments are not followed through it", NUMBERS)
-        for value in op.results:
+        known = ELEMENT_TYPES if isinstance(op, COMPLEX_OPS) else SCALARS
+        for value in (*op.operands, *op.results):
             kind = value.type
             element = kind.element_type if isinstance(kind, TensorType) else kind
-            if element not in SCALARS:
+            if element not in known and element != IndexType():
                 raise invalid(op, f"{kind} has elements that no code is made for")
 
 

@@ -9,8 +9,9 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, SegmentReduceOp
 from lamina.dialects.loop.labels import label_of
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import extents_at
 from lamina.dialects.sizes import Extent, quotients
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
@@ -34,8 +35,8 @@ def open_costs(function: FuncOp) -> list[OpenCost]:
     """
     with quotients():
         known = infer_shapes(function)
-        nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
-        return [_cost(op, known) for op in nests]
+        ops = [op for op in function.body.block.ops if isinstance(op, GenericOp | OrderedNest)]
+        return [_cost(op, known) for op in ops]
 
 
 def traffic_of_ends(function: FuncOp) -> Extent:
@@ -47,10 +48,11 @@ def traffic_of_ends(function: FuncOp) -> Extent:
     return _bytes((*function.body.block.args, *results), known)
 
 
-def _cost(op: GenericOp, known: SymbolicShapes) -> OpenCost:
+def _cost(op: GenericOp | OrderedNest, known: SymbolicShapes) -> OpenCost:
     sizes = [known.numbers[value] for value in op.sizes]
-    points: Extent = prod(extents_at(op, sizes))  # pyright: ignore[reportAssignmentType]
-    arrays = dict.fromkeys((*op.inputs, *op.sources, *op.res))
+    walked = extents_at(op, sizes)[1:] if isinstance(op, SegmentReduceOp) else extents_at(op, sizes)
+    points: Extent = prod(walked)  # pyright: ignore[reportAssignmentType]
+    arrays = dict.fromkeys((*op.operands, *op.results))
     return OpenCost(label_of(op), _bytes(tuple(arrays), known), points * flops_of_point(op))
 
 

@@ -22,6 +22,7 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.loop import GenericOp, IndexOp, ScatterOp, YieldOp
 from lamina.dialects.loop.access import is_copy, shape_of
 from lamina.dialects.loop.linear import linear
+from lamina.dialects.loop.open_nests import is_open
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scatter import written_element
 from lamina.passes.defined_functions import defined_functions
@@ -49,11 +50,15 @@ class NarrowScattersPass(ModulePass):
 def _read_part(op: ScatterOp) -> list[int] | None:
     """Ends of what is read of the result, along each dimension; None where that is not known, or
     nothing."""
+    if is_open(op):  # what is read of it is known as numbers
+        return None
     shape = shape_of(op.into)
     ends = [0] * len(shape)
     for use in op.res[0].uses:
         reader = use.operation
         if not isinstance(reader, GenericOp) or use.index >= len(reader.inputs):
+            return None
+        if is_open(reader):
             return None
         if 0 in reader.extents:
             continue

@@ -27,8 +27,9 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.dialects.loop.open_nests import bind_nest
+from lamina.dialects.loop import GenericOp, ReshapeOp, SortOp
+from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.loop.open_nests import bind_nest, is_open
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, quotients, size_text
@@ -42,6 +43,7 @@ from lamina.passes.contracts.argument_sizes import (
 )
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
 from lamina.passes.contracts.entry_attributes import verify_entries
+from lamina.passes.contracts.loop_shapes import SIZED_OPS
 from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_numbers import number_of
 from lamina.passes.contracts.size_padding import padding_of, set_padding
@@ -96,8 +98,7 @@ def bind_sizes(module: ModuleOp, given: Mapping[str, int]) -> None:
 
 
 def _has_open_nests(function: FuncOp) -> bool:
-    ops = function.body.block.ops
-    return any(isinstance(op, GenericOp | ReshapeOp) and bool(op.sizes) for op in ops)
+    return any(map(is_open, function.walk()))
 
 
 class _Binding:
@@ -154,7 +155,7 @@ class _Binding:
                     end.operands[place] = made.results[0]
 
     def _refuse(self, op: Operation) -> None:
-        if isinstance(op, SchemaOp | RegionOp | GenericOp | ReshapeOp) or not self._is_open(op):
+        if isinstance(op, (SchemaOp, RegionOp, *SIZED_OPS)) or not self._is_open(op):
             return
         if op.regions or op.name.startswith("loop."):
             raise unsupported(op, "sizes of arguments are not followed through it")
@@ -204,8 +205,10 @@ class _Binding:
                 self._replace(op, made)
                 op = made
             _infer_again(op, self.known)
-        elif isinstance(op, GenericOp):
+        elif isinstance(op, GenericOp | OrderedNest):
             bind_nest(op, [self.constants.get(value) for value in op.sizes])
+        elif isinstance(op, SortOp):
+            op.bind([self.constants.get(value) for value in op.sizes])
         elif isinstance(op, ReshapeOp):
             op.operands = [op.source, *(v for v in op.sizes if v not in self.constants)]
         elif op.name != "arith.constant":

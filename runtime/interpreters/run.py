@@ -13,7 +13,7 @@ from xdsl.interpreter import Interpreter
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ArgumentError, InputError, LaminaError, UnsupportedError
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.open_nests import is_open
 from lamina.dialects.narrow_types import CODES
 from lamina.dialects.sizes import SizeName
 from lamina.lowering.pipeline import SOURCE_LAYERS
@@ -110,7 +110,7 @@ def run_module(
 
 
 def _has_open_nests(function: FuncOp) -> bool:
-    return any(isinstance(op, GenericOp | ReshapeOp) and op.sizes for op in function.walk())
+    return any(map(is_open, function.walk()))
 
 
 def _shapes(values: Sequence[Any]) -> list[tuple[int, ...] | None]:

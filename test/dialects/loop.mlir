@@ -263,3 +263,21 @@ func.func @sizes(%x: tensor<?x8xf32>, %n: index, %k: index) -> tensor<?xf32> {
   %q = loop.reshape %r[%m] : tensor<?x8xf32> -> tensor<?xf32>
   func.return %q : tensor<?xf32>
 }
+
+// So of nests whose points depend on one another.
+// CHECK-LABEL: @scan_of_sizes
+func.func @scan_of_sizes(%x: tensor<?x8xf32>, %n: index, %k: index) -> tensor<?x8xf32> {
+  // CHECK: loop.scan (d0, d1)[s0 = %n, s1 = %k] in [s0, 8] along 0 reads(%x[s1 + (d0 * -1), d1] : tensor<?x8xf32>) carries(0.000000e+00 : f32) gives(tensor<?x8xf32>)
+  %r = loop.scan (i, j)[rows = %n, last = %k] in [rows, 8] along 0 reads(%x[last - i, j] : tensor<?x8xf32>)
+      carries(0.0 : f32) gives(tensor<?x8xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    // CHECK: loop.size 0 : index
+    %s = loop.size 0 : index
+    %i = arith.index_cast %s : index to i64
+    %f = arith.sitofp %i : i64 to f32
+    %w = arith.divf %v, %f : f32
+    %next = arith.addf %sum, %w : f32
+    loop.yield %next, %next : f32, f32
+  }
+  func.return %r : tensor<?x8xf32>
+}

@@ -674,14 +674,47 @@ func.func @label(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
 
 // -----
 
-func.func @scan_of_sizes(%x: tensor<?xf32>, %n: index, %z: tensor<f32>) -> tensor<?xf32> {
-  %r = loop.scan (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>) carries(f32) gives(tensor<?xf32>) {
+func.func @scan_of_sizes(%x: tensor<?x4xf32>, %n: index) -> tensor<?x5xf32> {
+  %r = loop.scan (d0, d1)[s0 = %n] in [s0, 4] along 0 reads(%x[d0, d1] : tensor<?x4xf32>) carries(0.0 : f32) gives(tensor<?x5xf32>) {
   ^bb0(%v: f32, %c: f32):
     loop.yield %c, %c : f32, f32
   }
+  func.return %r : tensor<?x5xf32>
+}
+// CHECK: loop.scan: results have the domain's shape [s0, 4], not tensor<?x5xf32>
+
+// -----
+
+func.func @scan_of_unknown_sizes(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %r = "loop.scan"(%x, %n) <{domain = array<i64: -2>, input_maps = [affine_map<(d0)[s0] -> (d0)>], along = 0 : i64, carries = [0.0 : f32], operandSegmentSizes = array<i32: 1, 0, 0, 1>}> ({
+  ^bb0(%v: f32, %c: f32):
+    loop.yield %c, %c : f32, f32
+  }) : (tensor<?xf32>, index) -> tensor<?xf32>
   func.return %r : tensor<?xf32>
 }
-// CHECK: the domain of loop.scan has numbers only, not values
+// CHECK: loop.scan: an extent is size 1, and there are 1
+
+// -----
+
+func.func @scan_map_of_sizes(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %r = "loop.scan"(%x, %n) <{domain = array<i64: -1>, input_maps = [affine_map<(d0) -> (d0)>], along = 0 : i64, carries = [0.0 : f32], operandSegmentSizes = array<i32: 1, 0, 0, 1>}> ({
+  ^bb0(%v: f32, %c: f32):
+    loop.yield %c, %c : f32, f32
+  }) : (tensor<?xf32>, index) -> tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.scan: a map of 1 dimensions and 0 sizes, the domain has 1 and 1
+
+// -----
+
+func.func @scan_of_sizes_in_memory(%x: memref<4xf32>, %y: memref<4xf32>, %n: index) {
+  "loop.scan"(%x, %y, %n) <{domain = array<i64: -1>, input_maps = [affine_map<(d0)[s0] -> (d0)>], along = 0 : i64, carries = [0.0 : f32], operandSegmentSizes = array<i32: 1, 0, 1, 1>}> ({
+  ^bb0(%v: f32, %c: f32):
+    loop.yield %c, %c : f32, f32
+  }) : (memref<4xf32>, memref<4xf32>, index) -> ()
+  func.return
+}
+// CHECK: loop.scan: a nest in memory has known extents
 
 // -----
 

@@ -11,6 +11,7 @@ from lamina.dialects.sizes import (
     SizeName,
     UndecidedSizeError,
     assumptions,
+    quotients,
     telling,
 )
 
@@ -96,3 +97,13 @@ def test_which_sizes_tell_their_names() -> None:
     assert telling([a * b, a, b + 1]) == ([1, 2, 0], [])
     assert telling([a * b, a]) == ([1], [0])  # where a is 0, nothing is said of b
     assert telling([a + b]) == ([], [0])
+
+
+def test_what_is_divided_is_compared_with_what_it_is_of() -> None:
+    with quotients():
+        half = (BATCH - 1) // 2
+        assert half + 1 <= BATCH and not half >= BATCH and half < BATCH
+        assert half >= 0 and 2 * half >= BATCH - 2 and (BATCH + 2) // 3 <= BATCH
+        for question in (lambda: half > 1, lambda: half * 3 <= BATCH, lambda: LENGTH // 5 < LENGTH):
+            with pytest.raises(UndecidedSizeError):
+                question()

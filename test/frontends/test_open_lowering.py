@@ -57,6 +57,9 @@ PROGRAMS: dict[str, Program] = {
         lambda x, w: functional.conv2d(x, w, padding=1),
         [(2, 3, N, M), (4, 3, 3, 3)],
     ),
+    "running": (0, lambda x: (x.cumsum(0), x.cumprod(1)), [(N, M)]),
+    "running extremes": (1, lambda x: (*x.cummax(1), x.logcumsumexp(0)), [(N, M)]),
+    "sorted": (0, lambda x: (x.sort(1)[0], x.argsort(0, descending=True)), [(N, M)]),
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }
 

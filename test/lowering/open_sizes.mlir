@@ -61,12 +61,14 @@ func.func @main(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n in [2, ?]>]})
 
 // -----
 
-// Ops that are no nests have numbers for sizes.
-func.func @main(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x4xf32> {
-  %0 = aten.cumsum.default(%x, 1) : (tensor<?x4xf32>) -> tensor<?x4xf32>
-  func.return %0 : tensor<?x4xf32>
+// Running sums hand values on along a dimension of any length.
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) -> tensor<?x?xf32> {
+  %0 = aten.cumsum.default(%x, 1) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %0 : tensor<?x?xf32>
 }
-// CHECK: prims.scan: sizes of arguments are not followed through it
+// CHECK: %[[N:.*]] = tensor.dim %x, %{{.*}} : tensor<?x?xf32>
+// CHECK: %[[M:.*]] = tensor.dim %x, %{{.*}} : tensor<?x?xf32>
+// CHECK: loop.scan (d0, d1)[s0 = %[[N]], s1 = %[[M]]] in [s0, s1] along 1 reads(%x[d0, d1] : tensor<?x?xf32>) carries(0.000000e+00 : f64) gives(tensor<?x?xf32>)
 
 // -----
 

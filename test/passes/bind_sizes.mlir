@@ -100,3 +100,34 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina
   %q = loop.reshape %r[%p] : tensor<?x?xf32> -> tensor<?xf32>
   func.return %q : tensor<?xf32>
 }
+
+// -----
+
+// So do those of other ops.
+// CHECK:      %[[M:.*]] = tensor.dim %x, %{{.*}} : tensor<4x?xf32>
+// CHECK:      loop.scan (d0, d1)[s0 = %[[M]]] in [4, s0] along 0 reads(%x[(d0 * -1) + 3, d1] : tensor<4x?xf32>) carries(0.000000e+00 : f32) gives(tensor<4x?xf32>)
+// CHECK:        loop.size 0 : index
+// CHECK:        arith.constant 4 : index
+// CHECK:      loop.sort %{{.*}}[%[[M]]] {taken = array<i64: 0, -1>} : tensor<4x?xf32> -> tensor<4x?xf32>, tensor<4x?xi64>, tensor<4x?xf32>, tensor<4x?xi64>
+// CHECK:      loop.sort %x {taken = array<i64: 3, 1>} : tensor<4x?xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x?xf32>, tensor<4x?xi64>
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch in [1, 8]>, #lamina.size<m in [8, ?]>]}) -> (tensor<?x?xf32>, tensor<?x1xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %m = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %l = arith.subi %n, %c1 : index
+  %r = loop.scan (d0, d1)[s0 = %n, s1 = %l, s2 = %m] in [s0, s2] along 0 reads(%x[s1 - d0, d1] : tensor<?x?xf32>)
+      carries(0.0 : f32) gives(tensor<?x?xf32>) {
+  ^bb0(%v: f32, %c: f32):
+    %s = loop.size 2 : index
+    %t = loop.size 0 : index
+    %u = arith.addi %s, %t : index
+    %i = arith.index_cast %u : index to i64
+    %f = arith.sitofp %i : i64 to f32
+    %w = arith.addf %v, %f : f32
+    loop.yield %w, %c : f32, f32
+  }
+  %a, %b, %d, %e = loop.sort %r[%m] {taken = array<i64: 0, -1>} : tensor<?x?xf32> -> tensor<?x?xf32>, tensor<?x?xi64>, tensor<?x?xf32>, tensor<?x?xi64>
+  %f, %g, %h, %j = loop.sort %x[%l] {taken = array<i64: -1, 1>} : tensor<?x?xf32> -> tensor<?x1xf32>, tensor<?x1xi64>, tensor<?x?xf32>, tensor<?x?xi64>
+  func.return %a, %f : tensor<?x?xf32>, tensor<?x1xf32>
+}

@@ -95,12 +95,81 @@ func.func @free(%k: tensor<4xf32>, %x: tensor<?xf32>, %i: index) -> tensor<?xf32
 
 // -----
 
-// Other ops have numbers for sizes.
-func.func @sort(%x: tensor<?x4xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x4xf32> {
-  %r, %i, %v, %j = loop.sort %x : tensor<?x4xf32> -> tensor<?x4xf32>, tensor<?x4xi64>, tensor<?x4xf32>, tensor<?x4xi64>
-  func.return %r : tensor<?x4xf32>
+// Nor may a scan.
+func.func @scan_beyond(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.scan (d0)[s0 = %n] in [s0] along 0 reads(%x[d0 + 1] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %c: f32):
+    loop.yield %v, %v : f32, f32
+  }
+  func.return %r : tensor<?xf32>
 }
-// CHECK: loop.sort: sizes of arguments are not followed through it
+// CHECK: loop.scan: index 0 of read 0 runs over [1, n] but the extent there is n; pad the read or shrink the domain
+
+// -----
+
+// Its results have the shape of its domain.
+func.func @scan_declared(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.scan (d0)[s0 = %n] in [s0] along 0 reads(%x[d0] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<4xf32>) {
+  ^bb0(%v: f32, %c: f32):
+    loop.yield %v, %v : f32, f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: loop.scan: its result has shape [n], not that of tensor<4xf32>
+
+// -----
+
+// Rows are sorted however many, and however long, they are.
+func.func @sort(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) -> tensor<?x?xf32> {
+  %r, %i, %v, %j = loop.sort %x : tensor<?x?xf32> -> tensor<?x?xf32>, tensor<?x?xi64>, tensor<?x?xf32>, tensor<?x?xi64>
+  func.return %r : tensor<?x?xf32>
+}
+// CHECK: loop.sort %x : tensor<?x?xf32> -> tensor<?x?xf32>, tensor<?x?xi64>, tensor<?x?xf32>, tensor<?x?xi64>
+
+// -----
+
+// No more is taken of them than there is, whatever the sizes are.
+func.func @taken(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<k in [1, 8]>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %k = tensor.dim %y, %c0 : tensor<?xf32>
+  %r, %i, %v, %j = loop.sort %x[%k] {taken = array<i64: 0, -1>} : tensor<?xf32> -> tensor<?xf32>, tensor<?xi64>, tensor<?xf32>, tensor<?xi64>
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.sort: whether its accesses stay inside is open: whether k <= n is not known
+
+// -----
+
+// The middle one of an odd or even number is one of them.
+func.func @middle(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, ?]>]}) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %l = arith.subi %n, %c1 : index
+  %k = arith.floordivsi %l, %c2 : index
+  %r, %i, %v, %j = loop.sort %x[%k] {taken = array<i64: -1, 1>} : tensor<?xf32> -> tensor<1xf32>, tensor<1xi64>, tensor<?xf32>, tensor<?xi64>
+  func.return %r : tensor<1xf32>
+}
+// CHECK: loop.sort %x[%k] {taken = array<i64: -1, 1>} : tensor<?xf32> -> tensor<1xf32>, tensor<1xi64>, tensor<?xf32>, tensor<?xi64>
+
+// -----
+
+// Not so of none.
+func.func @middle_of_none(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<1xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %c2 = arith.constant 2 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %l = arith.subi %n, %c1 : index
+  %k = arith.floordivsi %l, %c2 : index
+  %r, %i, %v, %j = loop.sort %x[%k] {taken = array<i64: -1, 1>} : tensor<?xf32> -> tensor<1xf32>, tensor<1xi64>, tensor<?xf32>, tensor<?xi64>
+  func.return %r : tensor<1xf32>
+}
+// CHECK: loop.sort: whether its accesses stay inside is open: whether ((n - 1) floordiv 2) < 0 is not known
 
 // -----
 
