@@ -23,7 +23,10 @@ def verify_map(
     padded: bool,
     op: str = "loop.generic",
 ) -> None:
-    """Check the map's rank and, for unpadded accesses, that it stays inside the shape."""
+    """Check the map's rank and, for unpadded accesses, that it stays inside the shape.
+
+    Where a type leaves an extent open, `symbolic_shapes` tells.
+    """
     assert isinstance(shaped, Shaped)
     shape = shaped.get_shape()
     if index_map.num_dims != len(extents):
@@ -46,7 +49,7 @@ def verify_map(
             raise VerifyException(
                 f"{op}: index {axis} of {what} runs over [{low}, {high}], beyond 2^59"
             )
-        if not padded and (low < 0 or high >= extent):
+        if not padded and (low < 0 or 0 <= extent <= high):
             raise VerifyException(
                 f"{op}: index {axis} of {what} runs over [{low}, {high}] but the extent "
                 f"there is {extent}; pad the read or shrink the domain"

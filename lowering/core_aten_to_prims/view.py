@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
-from lamina.lowering.tensor_types import element_of, normalized, rank_of, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, normalized, rank_of, shape_of
 
 
 @lowers("view", "unsqueeze", "squeeze.dim", "squeeze.dims")
@@ -86,7 +86,7 @@ def _replaced(
     pieces = [source]
     if start:
         pieces.insert(0, b.slice(x, dim, 0, start))
-    if end < extent:
+    if not is_certain(lambda: end >= extent):
         pieces.append(b.slice(x, dim, end, extent))
     return b("cat", pieces, dim) if len(pieces) > 1 else source
 

@@ -281,3 +281,18 @@ func.func @scan_of_sizes(%x: tensor<?x8xf32>, %n: index, %k: index) -> tensor<?x
   }
   func.return %r : tensor<?x8xf32>
 }
+
+// CHECK-LABEL: @scatter_of_sizes
+func.func @scatter_of_sizes(%at: tensor<?xi64>, %x: tensor<?x4xf32>, %table: tensor<?x4xf32>, %n: index) -> tensor<?x4xf32> {
+  // CHECK: loop.scatter (d0, d1)[s0 = %n] in [s0, 4] reads(%at[d0] : tensor<?xi64>, %x[(s0 + (d0 * -1)) + -1, d1] : tensor<?x4xf32>) into(%table : tensor<?x4xf32>)
+  %r = loop.scatter (i, j)[n = %n] in [n, 4] reads(%at[i] : tensor<?xi64>, %x[n - i - 1, j] : tensor<?x4xf32>)
+      into(%table : tensor<?x4xf32>) {
+  ^bb0(%i: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %i : i64 to index
+    %column = loop.index 1 : index
+    %end = loop.size 0 : index
+    %kept = arith.cmpi slt, %row, %end : index
+    loop.yield %row, %column, %v, %kept : index, index, f32, i1
+  }
+  func.return %r : tensor<?x4xf32>
+}

@@ -60,6 +60,27 @@ PROGRAMS: dict[str, Program] = {
     "running": (0, lambda x: (x.cumsum(0), x.cumprod(1)), [(N, M)]),
     "running extremes": (1, lambda x: (*x.cummax(1), x.logcumsumexp(0)), [(N, M)]),
     "sorted": (0, lambda x: (x.sort(1)[0], x.argsort(0, descending=True)), [(N, M)]),
+    "largest three": (3, lambda x: x.topk(3, 1), [(N, M)]),
+    "all by size": (1, lambda x: x.topk(x.shape[0], 0)[0], [(N, M)]),
+    "medians": (1, lambda x: (x.median(1)[0], x.median()), [(N, M)]),
+    "second": (3, lambda x: x.kthvalue(2, 1)[0], [(N, M)]),
+    "scattered": (
+        0,
+        lambda x, y: x.scatter_reduce(1, (y.abs() * 0).to(torch.int64), y, "amax"),
+        [(N, M), (N, M)],
+    ),
+    "added rows": (
+        1,
+        lambda x, y: x.index_add(0, torch.arange(y.shape[0]) // 2, y),
+        [(N, M), (N, M)],
+    ),
+    "put": (
+        1,
+        lambda x, y: x.index_put((torch.arange(y.shape[0]),), y, accumulate=True),
+        [(N, M), (N, M)],
+    ),
+    "replaced": (1, lambda x, y: x.select_scatter(y, 0, 0), [(N, M), (M,)]),
+    "first row": (1, lambda x: x[0], [(N, 7)]),
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }
 
@@ -121,7 +142,7 @@ def test_each_layer_means_what_torch_says(name: str) -> None:
         _check(lamina.parse(str(module)), PROGRAMS[name])  # and the text means the same
 
 
-@pytest.mark.parametrize("name", ["softmax", "joined", "in steps"])
+@pytest.mark.parametrize("name", ["softmax", "joined", "in steps", "sorted", "added rows"])
 def test_loops_with_open_sizes_are_compiled(name: str) -> None:
     least, function, shapes = PROGRAMS[name]
     module = _imported(least, function, shapes)
@@ -129,7 +150,8 @@ def test_loops_with_open_sizes_are_compiled(name: str) -> None:
     compiled = lamina.compile(str(module))
     for n, m in ((5, 7), (6, 5), (8, 5), (5, 7)):
         given = _arguments(shapes, n, m)
-        found = compiled(*[tensor.numpy() for tensor in given])
-        found = found[0] if isinstance(found, list | tuple) else found
-        np.testing.assert_allclose(found, function(*given).numpy(), rtol=1e-4, atol=1e-5)
+        found, wanted = compiled(*[tensor.numpy() for tensor in given]), function(*given)
+        found, wanted = (v if isinstance(v, list | tuple) else [v] for v in (found, wanted))
+        for one, other in zip(found, wanted, strict=True):
+            np.testing.assert_allclose(one, other.numpy(), rtol=1e-4, atol=1e-5)
     assert "a program at loop: sizes are padded at aten only" in str(compiled.sizes)

@@ -72,6 +72,44 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.siz
 
 // -----
 
+// What is taken of rows may be a size, too, or follow from one.
+func.func @main(%x: tensor<?x?xi64> {lamina.dims = [#lamina.size<n in [1, ?]>, #lamina.size<n + m>]}, %y: tensor<?xi64> {lamina.dims = [#lamina.size<m>]})
+    -> (tensor<?x?xi64>, tensor<?xi64>) {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xi64>) -> i64
+  %0, %1 = aten.topk.default(%x, %n) : (tensor<?x?xi64>, i64) -> (tensor<?x?xi64>, tensor<?x?xi64>)
+  %2, %3 = aten.median.dim(%x, 1) : (tensor<?x?xi64>) -> (tensor<?xi64>, tensor<?xi64>)
+  func.return %0, %2 : tensor<?x?xi64>, tensor<?xi64>
+}
+// CHECK: %[[N:.*]] = tensor.dim %x, %{{.*}} : tensor<?x?xi64>
+// CHECK: %[[MIDDLE:.*]] = arith.floordivsi
+// CHECK: loop.sort %x[%[[N]]] {lamina.op = "prims.topk", descending, taken = array<i64: 0, -1>} : tensor<?x?xi64> -> tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>, tensor<?x?xi64>
+// CHECK: loop.sort %x[%[[MIDDLE]]] {lamina.op = "prims.kthvalue", taken = array<i64: -1, 1>} : tensor<?x?xi64> -> tensor<?x1xi64>, tensor<?x1xi64>, tensor<?x?xi64>, tensor<?x?xi64>
+
+// -----
+
+// There must be as many.
+func.func @main(%x: tensor<?x?xi64> {lamina.dims = [#lamina.size<n in [1, ?]>, #lamina.size<m>]}) -> tensor<?x?xi64> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xi64>) -> i64
+  %0, %1 = aten.topk.default(%x, %n) : (tensor<?x?xi64>, i64) -> (tensor<?x?xi64>, tensor<?x?xi64>)
+  func.return %0 : tensor<?x?xi64>
+}
+// CHECK: aten.topk.default: gives tensor<?x?xi64>; run bound-dynamic-shapes first
+
+// -----
+
+// Rows are added to a table of any size; where they go, is checked when they do.
+func.func @main(%t: tensor<?x?xf32> {lamina.dims = [#lamina.size<rows>, #lamina.size<m>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<n>]},
+                %x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) -> tensor<?x?xf32> {
+  %0 = aten.index_add.default(%t, 0, %i, %x) : (tensor<?x?xf32>, tensor<?xi64>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %0 : tensor<?x?xf32>
+}
+// CHECK: %[[N:.*]] = tensor.dim %i, %{{.*}} : tensor<?xi64>
+// CHECK: %[[ROWS:.*]] = tensor.dim %t, %{{.*}} : tensor<?x?xf32>
+// CHECK: %[[M:.*]] = tensor.dim %t, %{{.*}} : tensor<?x?xf32>
+// CHECK: loop.scatter (d0, d1)[s0 = %[[N]], s1 = %[[M]]] in [s0, s1] reads(%{{.*}}[d0] : tensor<?xi64>, %x[d0, d1] : tensor<?x?xf32>) into(%t : tensor<?x?xf32>)
+
+// -----
+
 // Sizes that depend on data do not go down so.
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x1xi64> {
   %0 = aten.nonzero.default(%x) : (tensor<?xf32>) -> tensor<?x1xi64>

@@ -131,3 +131,22 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch in [1, 8]
   %f, %g, %h, %j = loop.sort %x[%l] {taken = array<i64: -1, 1>} : tensor<?x?xf32> -> tensor<?x1xf32>, tensor<?x1xi64>, tensor<?x?xf32>, tensor<?x?xi64>
   func.return %a, %f : tensor<?x?xf32>, tensor<?x1xf32>
 }
+
+// -----
+
+// Scatters, too.
+// CHECK:      loop.scatter (d0) in [4] reads(%x[(d0 * -1) + 3] : tensor<4xf32>) into(%t : tensor<?xf32>)
+// CHECK-NOT:    loop.size
+// CHECK:        arith.constant 3 : index
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]}, %t: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %l = arith.subi %n, %c1 : index
+  %r = loop.scatter (d0)[s0 = %n, s1 = %l] in [s0] reads(%x[s1 - d0] : tensor<?xf32>) into(%t : tensor<?xf32>) {
+  ^bb0(%v: f32, %old: f32):
+    %i = loop.size 1 : index
+    loop.yield %i, %v : index, f32
+  }
+  func.return %r : tensor<?xf32>
+}

@@ -99,3 +99,24 @@ func.func @whole(%t: tensor<9xf32>, %i: tensor<6xi64>, %x: tensor<6xf32>) -> (te
   }
   func.return %0, %2, %4 : tensor<9xf32>, tensor<6xf32>, tensor<4xf32>
 }
+
+// -----
+
+// Of what sizes that are not known nothing is left out.
+// CHECK-LABEL: @open
+// CHECK:         loop.scatter (d0)[s0 = %n] in [s0] reads(%i[d0] : tensor<?xi64>) into(%t : tensor<?xf32>)
+// CHECK:         loop.generic (d0) in [4]
+func.func @open(%t: tensor<?xf32> {lamina.dims = [#lamina.size<m in [4, ?]>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<n>]}) -> tensor<4xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %i, %c0 : tensor<?xi64>
+  %1 = loop.scatter (d0)[s0 = %n] in [s0] reads(%i[d0] : tensor<?xi64>) into(%t : tensor<?xf32>) {
+  ^bb0(%p: i64, %old: f32):
+    %row = arith.index_cast %p : i64 to index
+    loop.yield %row, %old : index, f32
+  }
+  %2 = loop.generic (i) in [4] reads(%1[i] : tensor<?xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %2 : tensor<4xf32>
+}

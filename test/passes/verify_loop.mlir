@@ -54,6 +54,18 @@ func.func @beyond(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor
 
 // -----
 
+// Nor where its domain has numbers only.
+func.func @beyond_known(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [3, ?]>]}) -> tensor<4xf32> {
+  %r = loop.generic (d0) in [4] reads(%x[d0] : tensor<?xf32>) writes([d0] store : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: loop.generic: whether its accesses stay inside is open: whether n <= 3 is not known
+
+// -----
+
 // Two sizes are different ones, unless they have one name.
 func.func @unequal(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xf32> {
   %c0 = arith.constant 0 : index
@@ -170,6 +182,35 @@ func.func @middle_of_none(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -
   func.return %r : tensor<1xf32>
 }
 // CHECK: loop.sort: whether its accesses stay inside is open: whether ((n - 1) floordiv 2) < 0 is not known
+
+// -----
+
+// What a scatter reads lies inside; where it writes is checked when it does.
+func.func @scatter(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %t: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = loop.scatter (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>) into(%t : tensor<?xf32>) {
+  ^bb0(%v: f32, %old: f32):
+    %i = loop.index 0 : index
+    loop.yield %i, %v : index, f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.scatter (d0)[s0 = %n] in [s0] reads(%x[d0] : tensor<?xf32>) into(%t : tensor<?xf32>)
+
+// -----
+
+func.func @scatter_beyond(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %t: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %m = tensor.dim %t, %c0 : tensor<?xf32>
+  %r = loop.scatter (d0)[s0 = %m] in [s0] reads(%x[d0] : tensor<?xf32>) into(%t : tensor<?xf32>) {
+  ^bb0(%v: f32, %old: f32):
+    %i = loop.index 0 : index
+    loop.yield %i, %v : index, f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.scatter: whether its accesses stay inside is open: whether m - 1 < n is not known; sizes are equal where lamina.dims of arguments gives them one name
 
 // -----
 

@@ -31,8 +31,10 @@ from lamina.dialects.schema.result_rules.shapes import (
     need_rank,
     repeat_to,
     same_size,
+    size_or_dynamic,
     tensor,
 )
+from lamina.dialects.schema.values import RuntimeInt
 
 
 def contract(args: Args) -> Types:
@@ -251,18 +253,20 @@ def topk(args: Args) -> Types:
     shape, dim, k = list(value.get_shape()), args["dim"], args["k"]
     if not 0 <= dim < len(shape):
         raise ValueError(f"dim {dim} is out of range for {value}")
-    if not 0 <= k <= shape[dim]:
+    is_negative = k < 0 and not isinstance(k, RuntimeInt)
+    if is_negative or 0 <= shape[dim] < k:
         raise ValueError(f"k {k} is out of range for a dim of {shape[dim]} elements")
-    shape[dim] = k
+    shape[dim] = size_or_dynamic(k)
     return [tensor(shape, value.element_type), tensor(shape, i64)]
 
 
 def kthvalue(args: Args) -> Types:
     """One element along dim, and its place as i64."""
     value: TensorType = args["a"]
-    made = topk({**args, "k": 1})
-    if not 0 <= args["k"] < value.get_shape()[args["dim"]]:
-        raise ValueError(f"k {args['k']} is out of range for {value} along {args['dim']}")
+    k, made = args["k"], topk({**args, "k": 1})
+    is_negative = k < 0 and not isinstance(k, RuntimeInt)
+    if is_negative or 0 <= value.get_shape()[args["dim"]] <= k:
+        raise ValueError(f"k {k} is out of range for {value} along {args['dim']}")
     return made
 
 
