@@ -20,6 +20,7 @@ from xdsl.ir.affine import (
     AffineMap,
     AffineSymExpr,
 )
+from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.body_ops import SizeOp, element_type
@@ -224,7 +225,10 @@ def _verify_whole(
 
 
 def bind_nest(op: GenericOp | OrderedNest, numbers: Sequence[int | None]) -> None:
-    """Gives sizes of a nest their numbers, in place; None leaves one as it is."""
+    """Gives sizes of a nest their numbers, in place; None leaves one as it is.
+
+    What it reads has its types by then, which the body's tables get as well.
+    """
     kept = [place for place, number in enumerate(numbers) if number is None]
     symbols = [
         AffineSymExpr(kept.index(place)) if number is None else AffineExpr.constant(number)
@@ -249,6 +253,10 @@ def bind_nest(op: GenericOp | OrderedNest, numbers: Sequence[int | None]) -> Non
     for inner in list(op.block.ops):
         if isinstance(inner, SizeOp):
             _bind_size(op, inner, numbers, kept)
+    tables = op.block.args[len(op.inputs) :]
+    for argument, source in zip(tables, op.sources, strict=False):
+        if argument.type != source.type:
+            Rewriter.replace_value_with_new_type(argument, source.type)
     set_last_segment(op, [op.sizes[place] for place in kept])
 
 

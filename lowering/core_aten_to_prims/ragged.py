@@ -8,7 +8,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
-from lamina.lowering.tensor_types import element_of, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, shape_of
 
 SUM, MEAN, MAX = 0, 1, 2
 """Modes of embedding_bag."""
@@ -163,7 +163,8 @@ class _Bags:
             return end
         # The first bag begins at 0: another number is turned into one that is refused.
         first = b("neg", b("abs", b.slice(given, 0, 0, 1)))
-        rest = [b.slice(given, 0, 1, self.bags)] if self.bags > 1 else []
+        is_one = is_certain(lambda: self.bags <= 1)
+        rest = [] if is_one else [b.slice(given, 0, 1, self.bags)]
         return b("cat", [first, *rest, end], 0)
 
     def sizes(self) -> SSAValue:

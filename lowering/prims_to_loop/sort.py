@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, TensorType, f32, i1, i64
@@ -17,7 +18,7 @@ from lamina.dialects.sizes import Extent, Size
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select
-from lamina.lowering.tensor_types import element_of, normalized, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, normalized, shape_of
 
 
 @lowers("sort")
@@ -96,6 +97,7 @@ def _search_sorted(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     batched = len(shape_of(table)) > 1
     right = op.arg("right")
     shape = shape_of(values)
+    halvings = _halvings(length, b)
 
     def body(inner: Body, args: list[SSAValue]) -> list[SSAValue]:
         wanted, source = args
@@ -103,7 +105,7 @@ def _search_sorted(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         low, high = inner.constant(0, IndexType()), inner.constant(length, IndexType())
         one, end = inner.constant(1, IndexType()), inner.constant(length - 1, IndexType())
         # Everything before `low` goes before the value, and nothing from `high` on.
-        for _ in range(length.bit_length()):
+        for _ in range(halvings):
             middle = inner.add(arith.ShRUIOp(scalar.add(inner, low, high), one))
             # Nothing is open any more where they meet, perhaps behind the row.
             is_open = compare(inner, "lt", low, high)
@@ -119,6 +121,19 @@ def _search_sorted(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     if not length:
         return b.pointwise([], i64, lambda i, _: i.constant(0, i64), shape)
     return b.generic(shape, reads, [(None, "store", shape, i64)], body, sources=[table]).res[0]
+
+
+def _halvings(length: Extent, b: LoopBuilder) -> int:
+    """How many steps are enough to find a place in a row."""
+    if isinstance(length, int):
+        return length.bit_length()
+    most = length.range[1]
+    if most == inf or not is_certain(lambda: length >= 1):
+        raise b.refuse(
+            f"a row of {length} elements is halved as often as its range says",
+            "a size with an upper bound that is 1 at least, as #lamina.size<n in [1, 4096]>",
+        )
+    return int(most).bit_length()
 
 
 def _goes_before(inner: Body, found: SSAValue, wanted: SSAValue, right: bool) -> SSAValue:

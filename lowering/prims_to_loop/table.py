@@ -346,7 +346,7 @@ LOWERINGS = Conversion(
     ),
     builder=LoopBuilder,
     limitations=limitations,
-    of_numbers=frozenset({"extern", "fourier", "random", "segments"}),
+    of_numbers=frozenset({"extern", "fourier", "random"}),
     target="loop",
 )
 

@@ -296,3 +296,16 @@ func.func @scatter_of_sizes(%at: tensor<?xi64>, %x: tensor<?x4xf32>, %table: ten
   }
   func.return %r : tensor<?x4xf32>
 }
+
+// CHECK-LABEL: @segments_of_sizes
+func.func @segments_of_sizes(%o: tensor<?xi64>, %x: tensor<?x8xf32>, %n: index, %k: index) -> tensor<?x8xf32> {
+  // CHECK: loop.segment_reduce (d0, d1, d2)[s0 = %n, s1 = %k] in [s0, s1, 8] offsets(%o : tensor<?xi64>)
+  // CHECK-SAME: reads(%x[d1, d2] : tensor<?x8xf32>) carries(0.000000e+00 : f32) gives(tensor<?x8xf32>)
+  %r = loop.segment_reduce (s, p, c)[segments = %n, places = %k] in [segments, places, 8] offsets(%o : tensor<?xi64>)
+      reads(%x[p, c] : tensor<?x8xf32>) carries(0.0 : f32) gives(tensor<?x8xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next : f32
+  }
+  func.return %r : tensor<?x8xf32>
+}

@@ -685,6 +685,34 @@ func.func @scan_of_sizes(%x: tensor<?x4xf32>, %n: index) -> tensor<?x5xf32> {
 
 // -----
 
+func.func @offsets_of_sizes(%o: tensor<?x2xi64>, %x: tensor<?xf32>, %n: index, %k: index) -> tensor<?xf32> {
+  %r = loop.segment_reduce (d0, d1)[s0 = %n, s1 = %k] in [s0, s1] offsets(%o : tensor<?x2xi64>)
+      reads(%x[d1] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %s: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.segment_reduce: offsets are a vector of i64, of one more than there are segments, not tensor<?x2xi64>
+
+// -----
+
+func.func @sort_of_unknown_sizes(%x: tensor<4x10xf32>, %k: index) -> tensor<4x?xf32> {
+  %a, %b, %c, %d = loop.sort %x[%k] {taken = array<i64: 0, -2>} : tensor<4x10xf32> -> tensor<4x?xf32>, tensor<4x?xi64>, tensor<4x?xf32>, tensor<4x?xi64>
+  func.return %a : tensor<4x?xf32>
+}
+// CHECK: taken: an entry is size 1, and there are 1
+
+// -----
+
+func.func @sort_of_sizes(%x: tensor<4x10xf32>, %k: index) -> tensor<4x10xf32> {
+  %a, %b, %c, %d = loop.sort %x[%k] : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  func.return %a : tensor<4x10xf32>
+}
+// CHECK: loop.sort: only what is taken has sizes
+
+// -----
+
 func.func @scan_of_unknown_sizes(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %r = "loop.scan"(%x, %n) <{domain = array<i64: -2>, input_maps = [affine_map<(d0)[s0] -> (d0)>], along = 0 : i64, carries = [0.0 : f32], operandSegmentSizes = array<i32: 1, 0, 0, 1>}> ({
   ^bb0(%v: f32, %c: f32):

@@ -23,6 +23,14 @@ Shape = tuple["int | Dim", ...]
 Program = tuple[int, Callable[..., Any], Sequence[Shape]]
 """The least that sizes are, what is computed, and the shapes of its arguments."""
 
+
+def _bags(w: torch.Tensor, x: torch.Tensor, y: torch.Tensor, mode: str) -> torch.Tensor:
+    """As many bags as y has elements, which share out as many indices as x has."""
+    indices = (x * 0).to(torch.int64) + torch.arange(x.shape[0]) % 6
+    offsets = torch.arange(y.shape[0]) * x.shape[0] // y.shape[0]
+    return functional.embedding_bag(indices, w, offsets, mode=mode)
+
+
 PROGRAMS: dict[str, Program] = {
     "broadcasts": (0, lambda x, y: functional.gelu(x + y), [(N, M), (M,)]),
     "softmax": (0, lambda x: functional.softmax(x, -1), [(N, M)]),
@@ -80,6 +88,20 @@ PROGRAMS: dict[str, Program] = {
         [(N, M), (N, M)],
     ),
     "replaced": (1, lambda x, y: x.select_scatter(y, 0, 0), [(N, M), (M,)]),
+    "bags": (1, lambda w, x, y: _bags(w, x, y, "sum"), [(6, M), (N,), (M,)]),
+    "bags of means": (1, lambda w, x, y: _bags(w, x, y, "mean"), [(6, 8), (N,), (M,)]),
+    "bags of maxima": (1, lambda w, x, y: _bags(w, x, y, "max"), [(6, 8), (N,), (M,)]),
+    "segments": (
+        1,
+        lambda x: torch.segment_reduce(x, "max", offsets=torch.arange(x.shape[0] + 1)),
+        [(N, M)],
+    ),
+    "places": (1, lambda x, y: torch.searchsorted(x.sort()[0], y, right=True), [(M,), (N, M)]),
+    "looked up": (
+        1,
+        lambda w, x: functional.embedding((x > 0).to(torch.int64) * (w.shape[0] - 1), w),
+        [(N, M), (M,)],
+    ),
     "first row": (1, lambda x: x[0], [(N, 7)]),
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }
@@ -142,7 +164,9 @@ def test_each_layer_means_what_torch_says(name: str) -> None:
         _check(lamina.parse(str(module)), PROGRAMS[name])  # and the text means the same
 
 
-@pytest.mark.parametrize("name", ["softmax", "joined", "in steps", "sorted", "added rows"])
+@pytest.mark.parametrize(
+    "name", ["softmax", "joined", "in steps", "sorted", "added rows", "bags", "looked up"]
+)
 def test_loops_with_open_sizes_are_compiled(name: str) -> None:
     least, function, shapes = PROGRAMS[name]
     module = _imported(least, function, shapes)

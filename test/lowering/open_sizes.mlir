@@ -110,6 +110,35 @@ func.func @main(%t: tensor<?x?xf32> {lamina.dims = [#lamina.size<rows>, #lamina.
 
 // -----
 
+// Bags of indices, however many there are of each.
+func.func @main(%w: tensor<9x?xf32> {lamina.dims = [#lamina.size<m>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<n>]}, %o: tensor<?xi64> {lamina.dims = [#lamina.size<bags in [1, ?]>]}) -> tensor<?x?xf32> {
+  %0, %1, %2, %3 = aten.embedding_bag.default(%w, %i, %o) : (tensor<9x?xf32>, tensor<?xi64>, tensor<?xi64>) -> (tensor<?x?xf32>, tensor<?xi64>, tensor<?xi64>, tensor<?xi64>)
+  func.return %0 : tensor<?x?xf32>
+}
+// CHECK: loop.segment_reduce (d0, d1, d2)[s0 = %{{[0-9]+}}, s1 = %{{[0-9]+}}, s2 = %{{[0-9]+}}] in [s0, s1, s2] offsets(%{{[0-9]+}} : tensor<?xi64>)
+// CHECK-SAME: reads(%i[d1] : tensor<?xi64>) sources(%w : tensor<9x?xf32>) carries(0.000000e+00 : f32) gives(tensor<?x?xf32>)
+
+// -----
+
+// A place in a row is found in as many steps as the largest row has halvings: seven.
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, 100]>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xi64> {
+  %0 = aten.searchsorted.Tensor(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi64>
+  func.return %0 : tensor<?xi64>
+}
+// CHECK:         loop.generic (d0)[s0 = %{{.*}}, s1 = %{{.*}}, s2 = %{{.*}}] in [s0]
+// CHECK-COUNT-7:   loop.read
+// CHECK-NOT:       loop.read
+
+// -----
+
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, ?]>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xi64> {
+  %0 = aten.searchsorted.Tensor(%x, %y) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xi64>
+  func.return %0 : tensor<?xi64>
+}
+// CHECK: prims.searchsorted: a row of n elements is halved as often as its range says
+
+// -----
+
 // Sizes that depend on data do not go down so.
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x1xi64> {
   %0 = aten.nonzero.default(%x) : (tensor<?xf32>) -> tensor<?x1xi64>

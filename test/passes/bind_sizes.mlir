@@ -150,3 +150,22 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]}, %t: ten
   }
   func.return %r : tensor<?xf32>
 }
+
+// -----
+
+// And reductions of segments.
+// CHECK:      %[[N:.*]] = tensor.dim %x, %{{.*}} : tensor<?xf32>
+// CHECK:      loop.segment_reduce (d0, d1)[s0 = %[[N]]] in [4, s0] offsets(%o : tensor<5xi64>) reads(%x[d1] : tensor<?xf32>) carries(0.000000e+00 : f32) gives(tensor<4xf32>)
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %o: tensor<?xi64> {lamina.dims = [#lamina.size<"batch" + 1>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = tensor.dim %o, %c0 : tensor<?xi64>
+  %s = arith.subi %m, %c1 : index
+  %r = loop.segment_reduce (d0, d1)[s0 = %s, s1 = %n] in [s0, s1] offsets(%o : tensor<?xi64>)
+      reads(%x[d1] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}

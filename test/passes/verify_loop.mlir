@@ -214,6 +214,40 @@ func.func @scatter_beyond(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %
 
 // -----
 
+// Segments have one offset more than there are.
+func.func @segments(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %o: tensor<?xi64> {lamina.dims = [#lamina.size<s + 1>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %m = tensor.dim %o, %c0 : tensor<?xi64>
+  %s = arith.subi %m, %c1 : index
+  %r = loop.segment_reduce (d0, d1)[s0 = %s, s1 = %n] in [s0, s1] offsets(%o : tensor<?xi64>)
+      reads(%x[d1] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.segment_reduce (d0, d1)[s0 = %s, s1 = %n] in [s0, s1]
+
+// -----
+
+func.func @offsets(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %o: tensor<?xi64> {lamina.dims = [#lamina.size<s>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %s = tensor.dim %o, %c0 : tensor<?xi64>
+  %r = loop.segment_reduce (d0, d1)[s0 = %s, s1 = %n] in [s0, s1] offsets(%o : tensor<?xi64>)
+      reads(%x[d1] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.segment_reduce: s segments have s + 1 offsets, not s
+
+// -----
+
 // As many values as there are dimensions that are open.
 func.func @reshape(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = loop.reshape %x : tensor<?xf32> -> tensor<?xf32>
