@@ -160,8 +160,6 @@ class Conversion:
     fallback: Callable[[Operation], Lowering | None] = field(default_factory=lambda: _no_lowering)
     limitations: Callable[[], dict[str, str]] = dict
     default_suffix: str = ""
-    of_numbers: frozenset[str] = frozenset()
-    """Families whose lowerings make ops that have numbers for sizes."""
     target: str = ""
     """The layer that is reached, by which extensions name the conversion."""
     _table: dict[str, Lowering] = field(default_factory=dict[str, Lowering])
@@ -213,8 +211,6 @@ class Conversion:
         if lower is None:
             raise self.missing(op)
         refuse_other_types(op)
-        if size_values.get() is not None and _family(lower) in self.of_numbers:
-            raise unsupported(op, "sizes of arguments are not followed through it", NUMBERS)
         before = op.prev_op
         try:
             values = lower(op, self.builder(op))
@@ -314,11 +310,6 @@ class Conversion:
             f"no lowering from {self.source} yet",
             ", ".join(f"{self.source}.{found}" for found in near) or None,
         )
-
-
-def _family(lower: Lowering) -> str:
-    """The module that a lowering stands in."""
-    return lower.__module__.rpartition(".")[2]
 
 
 @dataclass(frozen=True)

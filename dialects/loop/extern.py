@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
     FloatAttr,
+    IndexType,
     IntegerAttr,
     MemRefType,
     StringAttr,
@@ -46,7 +47,8 @@ class ExternOp(IRDLOperation):
 
     On memrefs it writes into `outs` and has no results; `callee` is then the address of the
     kernel's code, an argument of the entry function. Options are numbers, booleans and strings, and
-    lists of them. The kernel must not write its inputs.
+    lists of them. The kernel must not write its inputs. Each `?` of the results has a value:
+    `(%a : tensor<?x3xf32>) sizes [%n] : tensor<?x3xf32>`.
     """  # noqa: E501 - an op on one line
 
     name = "loop.extern"
@@ -55,11 +57,12 @@ class ExternOp(IRDLOperation):
     inputs = var_operand_def(base(TensorType) | base(MemRefType))
     outs = var_operand_def(MemRefType)
     callee = opt_operand_def(MemRefType)
+    sizes = var_operand_def(IndexType)
     res = var_result_def(TensorType)
     irdl_options = (AttrSizedOperandSegments(as_property=True),)
     traits = traits_def(WritesOuts())
     assembly_format = (
-        "$kernel $options `(` ($inputs^ `:` type($inputs))? `)`"
+        "$kernel $options `(` ($inputs^ `:` type($inputs))? `)` (`sizes` `[` $sizes^ `]`)?"
         " (`outs` `(` $outs^ `:` type($outs) `)`)? (`through` $callee^ `:` type($callee))?"
         " attr-dict (`:` type($res)^)?"
     )
@@ -73,9 +76,10 @@ class ExternOp(IRDLOperation):
         *,
         outs: Sequence[SSAValue] = (),
         callee: SSAValue | None = None,
+        sizes: Sequence[SSAValue] = (),
     ) -> None:
         super().__init__(
-            operands=[list(inputs), list(outs), callee],
+            operands=[list(inputs), list(outs), callee, list(sizes)],
             result_types=[list(result_types)],
             properties={
                 "kernel": StringAttr(kernel),
@@ -105,6 +109,12 @@ class ExternOp(IRDLOperation):
             raise VerifyException("loop.extern has a callee only where it works on memory")
         if any(out is given for out in self.outs for given in self.inputs):
             raise VerifyException("loop.extern writes to what it reads; its outs lie apart")
+        open_dims = sum(e < 0 for value in self.res for e in value.type.get_shape())
+        if open_dims != len(self.sizes):
+            raise VerifyException(
+                f"loop.extern has {len(self.sizes)} sizes for the {open_dims} dimensions that its "
+                "results leave open"
+            )
         for value in self.options.data.values():
             option(value)
 

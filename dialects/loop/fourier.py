@@ -183,6 +183,11 @@ class FourierOp(IRDLOperation):
 
     def _verify_shapes(self) -> None:
         given, made, kind, size = self.given, self.made, self.kind.data, self.size
+        if size < 0:
+            raise VerifyException(
+                "loop.fourier: of how many numbers a transform is may not be open, only of how "
+                "many rows there are"
+            )
         half = size // 2 + 1
         legal = {"c2c": [(size, size)], "r2c": [(size, half), (size, size)], "c2r": [(half, size)]}
         if (given.numbers, made.numbers) not in legal[kind]:

@@ -16,7 +16,7 @@ from lamina.dialects.loop.fourier import greatest_factor
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.linear_algebra import extern_call
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
-from lamina.lowering.tensor_types import element_of, normalized_dims, rank_of, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, normalized_dims, rank_of, shape_of
 from lamina.passes.cost.unstructured_cost import FEW_COLUMNS, MOST_POINTS
 
 
@@ -99,8 +99,8 @@ def _transformed(
     onesided: bool = True,
 ) -> SSAValue:
     """Along one dimension, behind which there are many columns or none."""
-    rank = rank_of(x)
-    if dim < rank - 1 and prod(shape_of(x)[dim + 1 :]) < FEW_COLUMNS:
+    rank, columns = rank_of(x), shape_of(x)[dim + 1 :]
+    if columns and is_certain(lambda: prod(columns) < FEW_COLUMNS):
         order = [*range(dim), *range(dim + 1, rank), dim]
         back = [*range(dim), rank - 1, *range(dim, rank - 1)]
         rows = b.transpose(x, order)

@@ -9,7 +9,9 @@ from functools import partial
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.sizes import Size
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
+from lamina.lowering.tensor_types import shape_of
 
 KERNELS: dict[str, str] = {
     "_linalg_det": "linalg.det_factors",
@@ -80,8 +82,9 @@ def extern_call(op: SchemaOp, b: PrimsBuilder, kernel: str) -> Sequence[SSAValue
     if kernel in OPTIONAL_TENSORS:
         options["given"] = " ".join(list(tensors)[1:])
     types = [result.type for result in op.results]
-    text = json.dumps(options, sort_keys=True)
-    return b.op("extern", list(tensors.values()), kernel, text, result_types=types).results
+    sizes = [e for value in op.results for e in shape_of(value) if isinstance(e, Size)]
+    text, inputs = json.dumps(options, sort_keys=True), list(tensors.values())
+    return b.op("extern", inputs, kernel, text, sizes, result_types=types).results
 
 
 for _overload, _kernel in KERNELS.items():

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from xdsl.dialects.builtin import ComplexType, TensorType
+from xdsl.dialects.builtin import ComplexType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop import ReshapeOp
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.result_rules.shapes import tensor as shaped
 from lamina.lowering.prims_to_loop.table import LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, shape_of
@@ -17,7 +17,7 @@ def _part(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     """Every second float."""
     source = op.operands[0]
     shape, element = shape_of(source), element_of(op.results[0])
-    pairs = b.insert(ReshapeOp(source, TensorType(element, [*shape, 2]))).results[0]
+    pairs = b.seen_as(source, shaped([*shape, 2], element))
     which = 1 if op.name == "prims.imag" else 0
     return b.copy(pairs, [*(d(axis) for axis in range(len(shape))), which], shape)
 
@@ -36,5 +36,4 @@ def _complex(op: SchemaOp, b: LoopBuilder) -> SSAValue:
             select(i, compare(i, "eq", (at := i.index(rank)), i.constant(0, at.type)), *a)
         ],
     ).res[0]
-    whole = TensorType(ComplexType(element), shape)  # pyright: ignore[reportArgumentType]
-    return b.insert(ReshapeOp(pairs, whole)).results[0]
+    return b.seen_as(pairs, shaped(shape, ComplexType(element)))  # pyright: ignore[reportArgumentType]

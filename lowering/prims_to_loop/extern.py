@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.extern import ExternOp, option_attribute
 from lamina.dialects.schema.op import SchemaOp
@@ -34,7 +35,7 @@ def _call(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
     attributes = {name: option_attribute(value) for name, value in options_of(op).items()}
     types = [result.type for result in op.results]
     kernel = CALLS[op.name.removeprefix("prims.")]
-    return list(b.insert(ExternOp(kernel, op.operands, types, attributes)).results)
+    return _called(b, kernel, op.operands, types, attributes)
 
 
 @lowers("extern")
@@ -46,5 +47,16 @@ def _extern(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
     except (ValueError, AttributeError, TypeError) as error:
         raise b.refuse(f"the options are no JSON object of numbers and strings: {error}") from None
     types = [result.type for result in op.results]
-    call = ExternOp(op.arg("kernel"), op.arg("inputs"), types, attributes)
+    return _called(b, op.arg("kernel"), op.arg("inputs"), types, attributes)
+
+
+def _called(
+    b: LoopBuilder,
+    kernel: str,
+    inputs: Sequence[SSAValue],
+    types: Sequence[Attribute],
+    attributes: Mapping[str, Attribute],
+) -> Sequence[SSAValue]:
+    extents = [e for kind in types if isinstance(kind, TensorType) for e in kind.get_shape()]
+    call = ExternOp(kernel, inputs, types, attributes, sizes=b.values(extents))
     return list(b.insert(call).results)

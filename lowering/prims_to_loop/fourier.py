@@ -8,11 +8,11 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import ComplexType, TensorType, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.dialects.loop import ReshapeOp
 from lamina.dialects.loop.clauses import MOST_FACTOR
 from lamina.dialects.loop.fourier import FourierOp, greatest_factor
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.result_rules.shapes import tensor as shaped
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
 from lamina.lowering.scalar import compare, select
@@ -46,8 +46,7 @@ def _fourier(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     )
     set_names(made, [op.name])
     b.insert(made)
-    value = made.res[0]
-    return value if value.type == result else b.insert(ReshapeOp(value, result)).results[0]
+    return b.seen_as(made.res[0], result)
 
 
 def _real(element: Attribute) -> Attribute:
@@ -60,14 +59,13 @@ def _rows_of(kind: TensorType, dim: int) -> TensorType:
     if dim < len(shape) - 1:
         shape = [*shape[: dim + 1], prod(shape[dim + 1 :])]
     if isinstance(element, ComplexType):
-        return TensorType(element.element_type, [*shape, 2])
-    return TensorType(element, shape)
+        return shaped([*shape, 2], element.element_type)
+    return shaped(shape, element)
 
 
 def _in_rows(b: LoopBuilder, value: SSAValue, dim: int) -> SSAValue:
     assert isinstance(value.type, TensorType)
-    kind = _rows_of(value.type, dim)
-    return value if kind == value.type else b.insert(ReshapeOp(value, kind)).results[0]
+    return b.seen_as(value, _rows_of(value.type, dim))
 
 
 def _turns(b: LoopBuilder, size: int, element: Attribute) -> SSAValue:

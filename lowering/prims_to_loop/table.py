@@ -346,7 +346,6 @@ LOWERINGS = Conversion(
     ),
     builder=LoopBuilder,
     limitations=limitations,
-    of_numbers=frozenset({"extern", "fourier", "random"}),
     target="loop",
 )
 

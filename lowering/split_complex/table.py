@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from importlib import import_module
 from typing import TypeAlias
 
-from xdsl.dialects.builtin import TensorType
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.dialects.func import FuncOp
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects import prims
 from lamina.dialects.modifications import is_new, register
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.sizes import UndecidedSizeError
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder
+from lamina.lowering.sized_types import sized_types
 from lamina.lowering.tensor_types import element_of, is_complex, shape_of
+from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.refusal import unsupported
 
 Parts: TypeAlias = tuple[SSAValue, SSAValue]
@@ -113,8 +117,18 @@ def table() -> dict[str, Split]:
     return _SPLITS
 
 
-def split_all(root: Operation) -> None:
-    """Split every primitive under `root` that has complex operands or results."""
+def split_all(module: ModuleOp) -> None:
+    """Split every primitive that has complex operands or results."""
+    for function in module.body.block.ops:
+        if isinstance(function, FuncOp) and function.body.blocks and has_open_sizes(function):
+            if any(map(_is_complex, function.walk())):
+                with sized_types(function):
+                    _split_all(function)
+        else:
+            _split_all(function)
+
+
+def _split_all(root: Operation) -> None:
     known: dict[SSAValue, Parts] = {}
     ops = [op for op in root.walk() if isinstance(op, SchemaOp) and op.name.startswith("prims.")]
     if not any(_is_complex(op) for op in ops):
@@ -122,7 +136,11 @@ def split_all(root: Operation) -> None:
     found = table()
     for op in ops:
         if _is_complex(op):
-            _split(op, found, known)
+            try:
+                _split(op, found, known)
+            except UndecidedSizeError as error:
+                reason = f"its parts depend on sizes: {error}"
+                raise unsupported(op, reason, NUMBERS) from error
     for op in reversed(
         [op for op in root.walk() if op.name in ("prims.complex", "prims.real", "prims.imag")]
     ):

@@ -6,7 +6,7 @@ together, or the program is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from xdsl.dialects.builtin import IntAttr, TensorType
@@ -14,6 +14,8 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop import (
+    ExternOp,
+    FourierOp,
     GenericOp,
     ReshapeOp,
     ScanOp,
@@ -62,7 +64,7 @@ def _of_ordered_nest(op: OrderedNest, known: KnownSizes) -> list[Shape]:
 def _of_reshape(op: ReshapeOp, known: KnownSizes) -> list[Shape]:
     kind = op.result.type
     assert isinstance(kind, TensorType)
-    shape = _with_sizes(kind, _sizes_of(op, op.sizes, known))
+    shape = _with_sizes(kind, iter(_sizes_of(op, op.sizes, known)))
     made, source = sized_type(kind, shape), _known_type(op, op.source, known)
     if floats_of(made) != floats_of(source):
         raise VerifyException(f"may not change the element count: {source} to {made}")
@@ -80,6 +82,19 @@ def _of_sort(op: SortOp, known: KnownSizes) -> list[Shape]:
     return [(*rows, extent) for extent in made for _ in range(2)]
 
 
+def _of_transform(op: FourierOp, known: KnownSizes) -> list[Shape]:
+    shape = list(_known_shape(op, op.input, known))
+    if op.kind.data != "r2c":
+        shape.pop()
+    shape[-2 if op.columns is not None and len(shape) > 1 else -1] = op.made.numbers
+    return [(*shape, 2) if op.kind.data != "c2r" else tuple(shape)]
+
+
+def _of_call(op: ExternOp, known: KnownSizes) -> list[Shape]:
+    sizes = iter(_sizes_of(op, op.sizes, known))
+    return [_with_sizes(value.type, sizes) for value in op.res]
+
+
 _RULES: Mapping[type[Operation], Callable[[Any, KnownSizes], list[Shape]]] = {
     GenericOp: _of_nest,
     ReshapeOp: _of_reshape,
@@ -87,6 +102,8 @@ _RULES: Mapping[type[Operation], Callable[[Any, KnownSizes], list[Shape]]] = {
     ScatterOp: _of_ordered_nest,
     SegmentReduceOp: _of_ordered_nest,
     SortOp: _of_sort,
+    FourierOp: _of_transform,
+    ExternOp: _of_call,
 }
 """Ops through which sizes are followed."""
 
@@ -94,10 +111,9 @@ SIZED_OPS = tuple(_RULES)
 """Their classes."""
 
 
-def _with_sizes(kind: TensorType, sizes: Sequence[Extent]) -> Shape:
-    """The shape of a type, with sizes for what it leaves open, in order."""
-    left = iter(sizes)
-    return tuple([extent if extent >= 0 else next(left) for extent in kind.get_shape()])
+def _with_sizes(kind: TensorType, sizes: Iterator[Extent]) -> Shape:
+    """The shape of a type, with the next sizes for what it leaves open, in order."""
+    return tuple([extent if extent >= 0 else next(sizes) for extent in kind.get_shape()])
 
 
 def _sizes_of(op: Operation, values: Sequence[SSAValue], known: KnownSizes) -> list[Extent]:

@@ -46,6 +46,9 @@ from lamina.passes.refusal import invalid
 UNKNOWN = DYNAMIC_INDEX
 """An extent of which nothing is known: data decide it, or no rule says it."""
 
+EXTERN = "prims.extern"
+"""A call of a kernel, whose results are what it says."""
+
 _MOST_TRIED = 64
 """Choices of values that are tried to make two sizes equal."""
 
@@ -115,6 +118,8 @@ def _infer_block(block: Block, known: SymbolicShapes) -> None:
             found = number_of(op, known)
             if found is not None:
                 known.numbers[op.results[0]] = found
+        elif op.name == EXTERN and known.is_symbolic(op):
+            _infer_call(op, known)
         elif isinstance(op, SchemaOp) and known.is_symbolic(op):
             _infer(op, known)
         elif isinstance(op, RegionOp) and known.is_symbolic(op):
@@ -123,6 +128,27 @@ def _infer_block(block: Block, known: SymbolicShapes) -> None:
             shapes = loop_shapes(op, known)
             for result, shape in zip(op.results, shapes, strict=True):
                 known.shapes[result] = _declared(op, result.type, shape)  # pyright: ignore
+
+
+def _infer_call(op: Operation, known: SymbolicShapes) -> None:
+    """Shapes of what a kernel makes: as its types say, with its sizes for what they leave open."""
+    assert isinstance(op, SchemaOp)
+    kinds = [result.type for result in op.results]
+    open_dims = sum(
+        e < 0 for kind in kinds if isinstance(kind, TensorType) for e in kind.get_shape()
+    )
+    sizes: list[Any] = op.arg("sizes")
+    if not sizes:
+        return
+    if open_dims != len(sizes):
+        raise invalid(op, f"has {len(sizes)} sizes for the {open_dims} dimensions it leaves open")
+    left = (
+        known.numbers.get(size, UNKNOWN) if isinstance(size, SSAValue) else size for size in sizes
+    )
+    for result, kind in zip(op.results, kinds, strict=True):
+        if isinstance(kind, TensorType):
+            shape = tuple(extent if extent >= 0 else next(left) for extent in kind.get_shape())
+            known.shapes[result] = shape
 
 
 def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:

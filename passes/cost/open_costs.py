@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
+from math import ceil, log2, prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop import GenericOp, SegmentReduceOp
+from lamina.dialects.loop import ExternOp, FourierOp, GenericOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import extents_at
-from lamina.dialects.sizes import Extent, quotients
+from lamina.dialects.sizes import Extent, Size, SizeName, quotients
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.cost.fusion_cost import type_bytes
 from lamina.passes.cost.kernel_costs import flops_of_point
+from lamina.passes.cost.unstructured_cost import row_operations
+
+Counted = GenericOp | OrderedNest | SortOp | FourierOp | ExternOp
+"""Ops that move and compute something."""
 
 
 @dataclass(frozen=True)
@@ -35,8 +40,7 @@ def open_costs(function: FuncOp) -> list[OpenCost]:
     """
     with quotients():
         known = infer_shapes(function)
-        ops = [op for op in function.body.block.ops if isinstance(op, GenericOp | OrderedNest)]
-        return [_cost(op, known) for op in ops]
+        return [_cost(op, known) for op in function.body.block.ops if isinstance(op, Counted)]
 
 
 def traffic_of_ends(function: FuncOp) -> Extent:
@@ -48,12 +52,44 @@ def traffic_of_ends(function: FuncOp) -> Extent:
     return _bytes((*function.body.block.args, *results), known)
 
 
-def _cost(op: GenericOp | OrderedNest, known: SymbolicShapes) -> OpenCost:
-    sizes = [known.numbers[value] for value in op.sizes]
-    walked = extents_at(op, sizes)[1:] if isinstance(op, SegmentReduceOp) else extents_at(op, sizes)
-    points: Extent = prod(walked)  # pyright: ignore[reportAssignmentType]
-    arrays = dict.fromkeys((*op.operands, *op.results))
-    return OpenCost(label_of(op), _bytes(tuple(arrays), known), points * flops_of_point(op))
+def _cost(op: Counted, known: SymbolicShapes) -> OpenCost:
+    moved = (
+        op.results[:2] if isinstance(op, SortOp) else op.results
+    )  # the others hold nothing of use
+    arrays = dict.fromkeys((*op.operands, *moved))
+    return OpenCost(label_of(op), _bytes(tuple(arrays), known), _flops(op, known))
+
+
+def _flops(op: Counted, known: SymbolicShapes) -> Extent:
+    """As `kernel_costs` counts them of numbers."""
+    match op:
+        case SortOp():
+            *rows, length = known.shape(op.input)
+            count = length if op.window is None else known.shape(op.res[0])[-1]
+            looks = 0 if op.window is None else length
+            return _product(rows) * (looks + count * _halvings(count))
+        case FourierOp():
+            floats = op.given.numbers * (1 if op.kind.data == "r2c" else 2)
+            return _product(known.shape(op.input)) // floats * row_operations(op)
+        case ExternOp():
+            return 0
+        case _:
+            sizes = [known.numbers[value] for value in op.sizes]
+            walked = extents_at(op, sizes)
+            # Segments do not overlap: each position is in one at most.
+            walked = walked[1:] if isinstance(op, SegmentReduceOp) else walked
+            return _product(walked) * flops_of_point(op)
+
+
+def _halvings(count: Extent) -> Extent:
+    """How often a number is halved until one is left; of a size that is one of its own."""
+    if isinstance(count, int):
+        return ceil(log2(max(1, count)))
+    return Size.of(SizeName(f"ceil(log2({count}))"))
+
+
+def _product(extents: Sequence[Extent]) -> Extent:
+    return prod(extents)  # pyright: ignore[reportArgumentType, reportReturnType]
 
 
 def _bytes(values: tuple[SSAValue, ...], known: SymbolicShapes) -> Extent:

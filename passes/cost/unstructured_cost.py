@@ -93,4 +93,9 @@ def unstructured_work(op: Operation) -> int:
 
 def fourier_operations(op: FourierOp) -> int:
     """Additions and multiplications: 2 for each real number and halving of the size."""
-    return 4 * op.given.count * op.points * int(log2(max(2, op.size)))
+    return op.given.count * row_operations(op)
+
+
+def row_operations(op: FourierOp) -> int:
+    """Those of one row."""
+    return 4 * op.points * int(log2(max(2, op.size)))

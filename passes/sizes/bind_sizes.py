@@ -27,9 +27,10 @@ from xdsl.rewriter import InsertPoint, Rewriter
 from lamina.dialects import aten
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError
-from lamina.dialects.loop import GenericOp, ReshapeOp, SortOp
+from lamina.dialects.loop import ExternOp, GenericOp, ReshapeOp, SortOp
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import bind_nest, is_open
+from lamina.dialects.loop.segments import set_last_segment
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, quotients, size_text
@@ -47,7 +48,7 @@ from lamina.passes.contracts.loop_shapes import SIZED_OPS
 from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_numbers import number_of
 from lamina.passes.contracts.size_padding import padding_of, set_padding
-from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.contracts.symbolic_shapes import EXTERN, SymbolicShapes, infer_shapes
 from lamina.passes.refusal import invalid, unsupported
 
 
@@ -199,6 +200,8 @@ class _Binding:
         if isinstance(op, SchemaOp):
             if any(operand in self.constants for operand in op.operands):
                 arguments = {name: self._constant(value) for name, value in op.args().items()}
+                if op.name == EXTERN:  # types say those that are known
+                    arguments["sizes"] = [s for s in arguments["sizes"] if isinstance(s, SSAValue)]
                 kinds = [result.type for result in op.results]
                 made = type(op)(**arguments, result_types=kinds, location=op.location)
                 made.attributes = op.attributes
@@ -211,6 +214,8 @@ class _Binding:
             op.bind([self.constants.get(value) for value in op.sizes])
         elif isinstance(op, ReshapeOp):
             op.operands = [op.source, *(v for v in op.sizes if v not in self.constants)]
+        elif isinstance(op, ExternOp):
+            set_last_segment(op, [v for v in op.sizes if v not in self.constants])
         elif op.name != "arith.constant":
             for place, operand in enumerate(op.operands):
                 if operand in self.constants and op.results[:1] != (operand,):

@@ -309,3 +309,19 @@ func.func @segments_of_sizes(%o: tensor<?xi64>, %x: tensor<?x8xf32>, %n: index, 
   }
   func.return %r : tensor<?x8xf32>
 }
+
+// Of a call each dimension that its results leave open has a value.
+// CHECK-LABEL: @call_of_sizes
+func.func @call_of_sizes(%x: tensor<?x3xf32>, %n: index, %k: index) -> (tensor<?x3xf32>, tensor<4xf32>, tensor<3x?xf32>) {
+  // CHECK: loop.extern "mine.f" {option = 1 : i64}(%x : tensor<?x3xf32>) sizes[%n, %k] : tensor<?x3xf32>, tensor<4xf32>, tensor<3x?xf32>
+  %a, %b, %c = loop.extern "mine.f" {option = 1 : i64} (%x : tensor<?x3xf32>) sizes [%n, %k] : tensor<?x3xf32>, tensor<4xf32>, tensor<3x?xf32>
+  func.return %a, %b, %c : tensor<?x3xf32>, tensor<4xf32>, tensor<3x?xf32>
+}
+
+// Of transforms the rows may be open.
+// CHECK-LABEL: @open_rows
+func.func @open_rows(%x: tensor<?x8x?xf32>, %t: tensor<8x2xf32>) -> tensor<?x5x?x2xf32> {
+  // CHECK: loop.fourier %x by %t {kind = "r2c", columns, scale = 1.000000e+00 : f64} : tensor<?x8x?xf32>, tensor<8x2xf32> -> tensor<?x5x?x2xf32>
+  %y = loop.fourier %x by %t {kind = "r2c", columns, scale = 1.0 : f64} : tensor<?x8x?xf32>, tensor<8x2xf32> -> tensor<?x5x?x2xf32>
+  func.return %y : tensor<?x5x?x2xf32>
+}

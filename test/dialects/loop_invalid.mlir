@@ -713,6 +713,22 @@ func.func @sort_of_sizes(%x: tensor<4x10xf32>, %k: index) -> tensor<4x10xf32> {
 
 // -----
 
+func.func @call_without_sizes(%x: tensor<?xf32>, %n: index) -> tensor<?x?xf32> {
+  %r = loop.extern "mine.f" {} (%x : tensor<?xf32>) sizes [%n] : tensor<?x?xf32>
+  func.return %r : tensor<?x?xf32>
+}
+// CHECK: loop.extern has 1 sizes for the 2 dimensions that its results leave open
+
+// -----
+
+func.func @transform_of_sizes(%x: tensor<4x?xf32>, %t: tensor<?x2xf32>) -> tensor<4x?x2xf32> {
+  %y = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<4x?xf32>, tensor<?x2xf32> -> tensor<4x?x2xf32>
+  func.return %y : tensor<4x?x2xf32>
+}
+// CHECK: loop.fourier: of how many numbers a transform is may not be open, only of how many rows there are
+
+// -----
+
 func.func @scan_of_unknown_sizes(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   %r = "loop.scan"(%x, %n) <{domain = array<i64: -2>, input_maps = [affine_map<(d0)[s0] -> (d0)>], along = 0 : i64, carries = [0.0 : f32], operandSegmentSizes = array<i32: 1, 0, 0, 1>}> ({
   ^bb0(%v: f32, %c: f32):

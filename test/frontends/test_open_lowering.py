@@ -102,6 +102,15 @@ PROGRAMS: dict[str, Program] = {
         lambda w, x: functional.embedding((x > 0).to(torch.int64) * (w.shape[0] - 1), w),
         [(N, M), (M,)],
     ),
+    "spectra": (1, lambda x: torch.fft.rfft2(x).abs(), [(N, 8, 6)]),
+    "spectra of columns": (1, lambda x: torch.fft.rfft(x, dim=1).abs(), [(N, 8, M)]),
+    "back from spectra": (1, lambda x: torch.fft.irfft(torch.complex(x, x)), [(N, 5)]),
+    "solved": (
+        0,
+        lambda x, y: torch.linalg.solve(x @ x.mT + torch.eye(4), y),
+        [(N, 4, 4), (N, 4, M)],
+    ),
+    "parts": (0, lambda x: torch.complex(x, x * 2) * 1j, [(N, M)]),
     "first row": (1, lambda x: x[0], [(N, 7)]),
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }
@@ -110,7 +119,7 @@ PASSES: Sequence[Sequence[str]] = (
     ("functionalize", "verify-functional"),
     ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
     ("convert-core-aten-to-prims", "verify-prims"),
-    ("split-complex", "convert-prims-to-loop", "verify-loop"),
+    ("materialize-random-state", "split-complex", "convert-prims-to-loop", "verify-loop"),
     ("canonicalize-loop", "limit-reads", "loop-cse", "verify-loop"),
 )
 """What leads to each layer, at which the program is run."""
@@ -142,6 +151,29 @@ def _imported(least: int, function: Callable[..., Any], shapes: Sequence[Shape])
     return lamina.parse(text.replace("in [0, 4096]", f"in [{least}, 4096]"))
 
 
+RANDOM = """
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]})
+    -> (tensor<?x?xf32>, tensor<?x3xf32>) {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %0 = aten.rand_like.default(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %1 = aten.randn.default([%n, 3]) : (i64) -> tensor<?x3xf32>
+  func.return %0, %1 : tensor<?x?xf32>, tensor<?x3xf32>
+}
+"""
+
+
+def test_random_numbers_are_the_same_at_each_layer() -> None:
+    module = lamina.parse(RANDOM)
+    given = [np.zeros(shape, np.float32) for shape in SIZES]
+    wanted = [run_module(module, [x], seed=3) for x in given]
+    for passes in PASSES:
+        run_pipeline(module, passes, Context())
+        for x, (uniform, normal) in zip(given, wanted, strict=True):
+            found = run_module(lamina.parse(str(module)), [x], seed=3)
+            np.testing.assert_allclose(found[0], uniform, rtol=1e-6)
+            np.testing.assert_allclose(found[1], normal, rtol=1e-5, atol=1e-6)
+
+
 def _check(module: ModuleOp, program: Program) -> None:
     least, function, shapes = program
     for n, m in SIZES:
@@ -165,7 +197,18 @@ def test_each_layer_means_what_torch_says(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["softmax", "joined", "in steps", "sorted", "added rows", "bags", "looked up"]
+    "name",
+    [
+        "softmax",
+        "joined",
+        "in steps",
+        "sorted",
+        "added rows",
+        "bags",
+        "looked up",
+        "spectra",
+        "solved",
+    ],
 )
 def test_loops_with_open_sizes_are_compiled(name: str) -> None:
     least, function, shapes = PROGRAMS[name]

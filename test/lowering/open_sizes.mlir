@@ -139,6 +139,40 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, ?]>]}, %
 
 // -----
 
+// Of transforms the rows are open, and the columns; of calls of libraries whatever they make.
+func.func @main(%x: tensor<?x8x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}, %a: tensor<?x4x4xf32> {lamina.dims = [#lamina.size<n>]}) -> (tensor<?x5x?xcomplex<f32>>, tensor<?x4x4xf32>) {
+  %0 = aten._fft_r2c.default(%x, [1], 0, true) : (tensor<?x8x?xf32>) -> tensor<?x5x?xcomplex<f32>>
+  %1, %2 = aten.linalg_inv_ex.default(%a) : (tensor<?x4x4xf32>) -> (tensor<?x4x4xf32>, tensor<?xi32>)
+  func.return %0, %1 : tensor<?x5x?xcomplex<f32>>, tensor<?x4x4xf32>
+}
+// CHECK: %[[N:[0-9]+]] = tensor.dim %x, %{{[0-9]+}} : tensor<?x8x?xf32>
+// CHECK: %[[M:[0-9]+]] = tensor.dim %x, %{{[0-9]+}} : tensor<?x8x?xf32>
+// CHECK: loop.fourier %x by %{{[0-9]+}} {lamina.op = "prims.fourier", kind = "r2c", columns, scale = 1.000000e+00 : f64} : tensor<?x8x?xf32>, tensor<8x2xf32> -> tensor<?x5x?x2xf32>
+// CHECK: loop.reshape %{{[0-9]+}}[%[[N]], %[[M]]] : tensor<?x5x?x2xf32> -> tensor<?x5x?xcomplex<f32>>
+// CHECK: loop.extern "linalg.inv_ex" {{.*}}(%a : tensor<?x4x4xf32>) sizes[%[[N]], %[[N]]] : tensor<?x4x4xf32>, tensor<?xi32>
+
+// -----
+
+// How many numbers a transform is of says which steps it takes.
+func.func @main(%x: tensor<3x?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<3x?xcomplex<f32>> {
+  %0 = aten._fft_r2c.default(%x, [1], 0, true) : (tensor<3x?xf32>) -> tensor<3x?xcomplex<f32>>
+  func.return %0 : tensor<3x?xcomplex<f32>>
+}
+// CHECK: core_aten._fft_r2c.default: its lowering depends on sizes: whether n <= 16384 is not known
+
+// -----
+
+// Random numbers count the elements of their tensor.
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) -> tensor<?x?xf32> {
+  %0 = aten.rand_like.default(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %0 : tensor<?x?xf32>
+}
+// CHECK: %[[ALL:[0-9]+]] = arith.muli
+// CHECK: %[[R:[0-9]+]] = loop.generic (d0)[s0 = %[[ALL]]] in [s0] reads(%random_state[0] : tensor<2xi64>, %random_state[1] : tensor<2xi64>) writes([d0] store : tensor<?xf32>)
+// CHECK: loop.reshape %[[R]][%{{[0-9]+}}, %{{[0-9]+}}] : tensor<?xf32> -> tensor<?x?xf32>
+
+// -----
+
 // Sizes that depend on data do not go down so.
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?x1xi64> {
   %0 = aten.nonzero.default(%x) : (tensor<?xf32>) -> tensor<?x1xi64>

@@ -169,3 +169,27 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %o: tensor<
   }
   func.return %r : tensor<?xf32>
 }
+
+// -----
+
+// Transforms and calls.
+// CHECK:      %[[N:.*]] = tensor.dim %x, %{{.*}} : tensor<4x8x?xf32>
+// CHECK:      loop.fourier %x by %t {kind = "r2c", columns, scale = 1.000000e+00 : f64} : tensor<4x8x?xf32>, tensor<8x2xf32> -> tensor<4x5x?x2xf32>
+// CHECK:      loop.extern "mine.f" {}(%x : tensor<4x8x?xf32>) sizes[%[[N]]] : tensor<4xf32>, tensor<?xf32>
+func.func @main(%x: tensor<?x8x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<n>]}, %t: tensor<8x2xf32>) -> (tensor<?x5x?x2xf32>, tensor<?xf32>, tensor<?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c2 = arith.constant 2 : index
+  %b = tensor.dim %x, %c0 : tensor<?x8x?xf32>
+  %n = tensor.dim %x, %c2 : tensor<?x8x?xf32>
+  %y = loop.fourier %x by %t {kind = "r2c", columns, scale = 1.0 : f64} : tensor<?x8x?xf32>, tensor<8x2xf32> -> tensor<?x5x?x2xf32>
+  %p, %q = loop.extern "mine.f" {} (%x : tensor<?x8x?xf32>) sizes [%b, %n] : tensor<?xf32>, tensor<?xf32>
+  func.return %y, %p, %q : tensor<?x5x?x2xf32>, tensor<?xf32>, tensor<?xf32>
+}
+// -----
+// CHECK:      prims.extern([%x], kernel = "mine.f", sizes = [%{{.*}}]) : (tensor<4x?xf32>, i64) -> (tensor<4xf32>, tensor<?xf32>)
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<n>]}) -> (tensor<?xf32>, tensor<?xf32>) {
+  %b = aten.sym_size.int(%x, 0) : (tensor<?x?xf32>) -> i64
+  %n = aten.sym_size.int(%x, 1) : (tensor<?x?xf32>) -> i64
+  %p, %q = prims.extern([%x], "mine.f", "{}", [%b, %n]) : (tensor<?x?xf32>, i64, i64) -> (tensor<?xf32>, tensor<?xf32>)
+  func.return %p, %q : tensor<?xf32>, tensor<?xf32>
+}

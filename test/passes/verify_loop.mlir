@@ -248,6 +248,40 @@ func.func @offsets(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %o: tens
 
 // -----
 
+// A transform has as many rows as its operand.
+func.func @transform(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n>]}, %t: tensor<8x2xf32>) -> tensor<4x5x2xf32> {
+  %y = loop.fourier %x by %t {kind = "r2c", scale = 1.0 : f64} : tensor<?x8xf32>, tensor<8x2xf32> -> tensor<?x5x2xf32>
+  %r = loop.reshape %y : tensor<?x5x2xf32> -> tensor<4x5x2xf32>
+  func.return %r : tensor<4x5x2xf32>
+}
+// CHECK: loop.reshape: may not change the element count: tensor<nx5x2xf32> to tensor<4x5x2xf32>
+
+// -----
+
+// A call says itself what it makes, of sizes that follow from arguments'.
+func.func @call(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %i: index) -> tensor<?xf32> {
+  %r = loop.extern "mine.f" {} (%x : tensor<?xf32>) sizes [%i] : tensor<?xf32>
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.extern: a size of it does not follow from those of the function's arguments
+
+// -----
+
+// Complex numbers go in and out of calls, not of nests.
+func.func @complex_nest(%x: tensor<?xcomplex<f32>> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xcomplex<f32>> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xcomplex<f32>>
+  %y = loop.extern "mine.f" {} (%x : tensor<?xcomplex<f32>>) sizes [%n] : tensor<?xcomplex<f32>>
+  %r = loop.generic (d0)[s0 = %n] in [s0] reads(%y[d0] : tensor<?xcomplex<f32>>) writes([d0] store : tensor<?xcomplex<f32>>) {
+  ^bb0(%v: complex<f32>):
+    loop.yield %v : complex<f32>
+  }
+  func.return %r : tensor<?xcomplex<f32>>
+}
+// CHECK: tensor<?xcomplex<f32>> has elements that no code is made for
+
+// -----
+
 // As many values as there are dimensions that are open.
 func.func @reshape(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = loop.reshape %x : tensor<?xf32> -> tensor<?xf32>

@@ -34,6 +34,23 @@ func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [0, 4]>]})
 
 // -----
 
+// A row is sorted in as many steps as it has halvings.
+// CHECK:      sort                   16 * m * n          ceil(log2(m)) * m * n
+// CHECK-NEXT: topk                   4 * m * n + 36 * n  m * n + 6 * n
+// CHECK-NEXT: fourier                64                  160
+// CHECK-NEXT: fourier                72 * n + 64         48 * n
+// CHECK-NEXT: extern                 132 * n             0
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [0, 4]>, #lamina.size<m in [3, 8]>]}, %z: tensor<?x8xf32> {lamina.dims = [#lamina.size<n>]}, %a: tensor<?x4x4xf32> {lamina.dims = [#lamina.size<n>]})
+    -> (tensor<?x?xf32>, tensor<?x3xf32>, tensor<?x5xcomplex<f32>>, tensor<?x4x4xf32>) {
+  %0, %1 = aten.sort.default(%x) : (tensor<?x?xf32>) -> (tensor<?x?xf32>, tensor<?x?xi64>)
+  %2, %3 = aten.topk.default(%x, 3) : (tensor<?x?xf32>) -> (tensor<?x3xf32>, tensor<?x3xi64>)
+  %4 = aten._fft_r2c.default(%z, [1], 0, true) : (tensor<?x8xf32>) -> tensor<?x5xcomplex<f32>>
+  %5, %6 = aten.linalg_inv_ex.default(%a) : (tensor<?x4x4xf32>) -> (tensor<?x4x4xf32>, tensor<?xi32>)
+  func.return %0, %2, %4, %5 : tensor<?x?xf32>, tensor<?x3xf32>, tensor<?x5xcomplex<f32>>, tensor<?x4x4xf32>
+}
+
+// -----
+
 // What does not go down with open sizes has none.
 // CHECK: no formulas: aten.roll.default: its lowering depends on sizes: the remainder of 1 by n is not known
 func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [0, 4]>]}) -> tensor<?x8xf32> {
