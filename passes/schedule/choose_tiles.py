@@ -122,13 +122,14 @@ def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Targe
         return
     size = stage.writes[0].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
     terms = stage.schedule.terms or prod(stage.extents[d] for d in product.summed)
-    if terms * product.panel * size <= target.l1d_bytes // PANEL_SHARE:
+    panel_bytes = terms * product.panel * size
+    if panel_bytes <= target.l1d_bytes // PANEL_SHARE:
         return
     decide(stage, prefetch=(shape.b,), prefetch_bytes=PANEL_BYTES_AHEAD)
     jam, packed_bytes = stage.schedule.jam, prod(packed.shape) * size
     if shape.task_packed or jam is None or product.most <= jam.count:
         return
-    if packed_bytes > target.l2_bytes // PANELS_SHARE:
+    if packed_bytes > target.l2_bytes // PANELS_SHARE and panel_bytes <= target.l2_bytes // 2:
         decide(stage, prefetch_panels=1)
 
 
