@@ -11,6 +11,8 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from lamina.dialects.ir_links import replace_uses, take_name
+
 
 def dispose(op: Operation) -> None:
     """Takes all fields from `op`, which stands nowhere, and from everything under it.
@@ -45,11 +47,12 @@ def replace(
     assert block is not None
     given = made[-1].results if values is None else values
     for old, value in zip(op.results, given, strict=True):
-        old.replace_all_uses_with(value)
+        replace_uses(old, value)
     block.insert_ops_before(made, op)
-    hint = op.results[0].name_hint if op.results else None
-    for result in [result for one in made for result in one.results] if hint else ():
-        result.name_hint = result.name_hint or hint
+    if op.results:
+        for one in made:
+            for result in one.results:
+                take_name(result, op.results[0])
     erase(op)
 
 

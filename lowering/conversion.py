@@ -28,6 +28,7 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
+from lamina.dialects.ir_links import replace_uses, take_name
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
 from lamina.dialects.op_disposal import erase
@@ -386,6 +387,5 @@ def _replace(op: Operation, values: Sequence[SSAValue | None]) -> None:
             raise unsupported(op, f"lowering gives {new.type} where the program says {old.type}")
         if FUSE in op.attributes and isinstance(new.owner, Operation):
             new.owner.attributes[FUSE] = op.attributes[FUSE]
-        if new.name_hint is None:
-            new.name_hint = old.name_hint
-        old.replace_all_uses_with(new)
+        take_name(new, old)
+        replace_uses(old, new)

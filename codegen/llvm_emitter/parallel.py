@@ -16,6 +16,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.control_flow import emit_loop
 from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter, unsupported
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import BarrierOp, NumThreadsOp, SingleOp, TeamOp, ThreadOp
 from lamina.dialects.op_list import ops_of
 
@@ -54,7 +55,9 @@ SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp, ThreadOp, NumThreadsOp)
 
 def team_kernels(module: ModuleOp) -> set[str]:
     """Names of the kernels that some team calls and that need to know their thread."""
-    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    functions = {
+        f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
+    }
     found: set[str] = set()
     for team in ops_of(module, TeamOp):
         for call in team.body.block.ops:

@@ -22,6 +22,7 @@ from math import inf
 from xdsl.dialects import arith, func
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, is_end
 from lamina.dialects.loop.contraction import Contraction
@@ -72,7 +73,7 @@ def bounded_dims(
     `masks` are arguments that are false from the number in another argument on. There are some
     bounds only where a product sums over the dimension: elsewhere they would spare little.
     """
-    compare = any(isinstance(op, arith.CmpiOp) for nest in nests for op in nest.block.ops)
+    compare = any(isinstance(op, arith.CmpiOp) for nest in nests for op in block_ops(nest.block))
     if not compare and not masks:
         return {}
     if not any(Contraction.of(nest) for nest in nests):

@@ -34,6 +34,7 @@ from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.body_ops import YieldOp, yielded_by
 from lamina.dialects.loop.special import SpecialOp
 
@@ -61,7 +62,7 @@ class Monoid:
     @property
     def ops(self) -> list[Operation]:
         """What the region computes, without its end."""
-        return [op for op in self.block.ops if not isinstance(op, YieldOp)]
+        return [op for op in block_ops(self.block) if not isinstance(op, YieldOp)]
 
 
 class Reduction(NamedTuple):

@@ -23,6 +23,7 @@ from xdsl.ir.affine import (
 from xdsl.rewriter import Rewriter
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.body_ops import SizeOp, element_type
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
@@ -250,7 +251,7 @@ def bind_nest(op: GenericOp | OrderedNest, numbers: Sequence[int | None]) -> Non
             held = map(bound, maps_of(op.properties[maps]))
             op.properties[maps] = index_maps(*held)
     op.properties["domain"] = array64(*map(extent, op.extents))
-    for inner in list(op.block.ops):
+    for inner in block_ops(op.block):
         if isinstance(inner, SizeOp):
             _bind_size(op, inner, numbers, kept)
     tables = op.block.args[len(op.inputs) :]

@@ -8,6 +8,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type, Float16Type, UnitAttr
 from xdsl.ir import Attribute, Operation
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.generic import GenericOp
 
 IMPLICIT = "lamina.implicit"
@@ -43,5 +44,5 @@ def is_widening(op: object) -> TypeGuard[GenericOp]:
     """Whether a nest only converts half floats to a wider type, element by element."""
     if not isinstance(op, GenericOp) or not op.is_pointwise or len(op.inputs) != 1:
         return False
-    names = [inner.name for inner in op.block.ops]
+    names = [inner.name for inner in block_ops(op.block)]
     return names == ["arith.extf", "loop.yield"] and op.pad_values == (None,)

@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.traits import IsolatedFromAbove
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.body_ops import IndexOp, ReadOp, Shaped
 from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.loop.nest import (
@@ -139,7 +140,7 @@ class ScatterOp(OrderedNest):
         if not self._followed([old]).isdisjoint(self.places):
             raise VerifyException("loop.scatter: the index depends on the element it finds")
         if self.mask is not None:
-            reads = (op.result for op in self.block.ops if isinstance(op, ReadOp))
+            reads = (op.result for op in block_ops(self.block) if isinstance(op, ReadOp))
             if self.mask in self._followed([old, *reads]):
                 raise VerifyException(
                     "loop.scatter: the mask depends on the element it finds, or on one at an index"

@@ -8,6 +8,7 @@ from xdsl.parser import Parser, UnresolvedOperand
 from xdsl.printer import Printer
 from xdsl.utils.lexer import Span
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.stablehlo.op import HloOp
 
 
@@ -123,7 +124,7 @@ def _one_op(op: HloOp) -> str | None:
     if len(op.regions[0].blocks) != 1 or len(op.operands) != 2:
         return None
     block = op.regions[0].block
-    ops = list(block.ops)
+    ops = block_ops(block)
     plain = (
         len(ops) == 2
         and list(ops[0].operands) == list(block.args)

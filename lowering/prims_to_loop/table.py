@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
+from lamina.dialects.ir_links import append_op
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, SizeOp, YieldOp
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid
@@ -63,7 +64,7 @@ class Body:
 
     def add(self, op: Operation) -> SSAValue:
         """Append `op` to the body; returns its first result."""
-        self.block.add_op(op)
+        append_op(self.block, op)
         return op.results[0]
 
     def constant(self, value: float, kind: Attribute) -> SSAValue:
@@ -160,7 +161,7 @@ class LoopBuilder(Builder):
             values = body(nest.body, list(block.args))
         except NotDefinedError as error:
             raise self.refuse(str(error)) from None
-        block.add_op(YieldOp(values))
+        append_op(block, YieldOp(values))
         maps, sizes = nest.ended()
         op = GenericOp(
             nest.extents,

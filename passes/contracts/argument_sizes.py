@@ -23,6 +23,7 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText, telling
 from lamina.passes.contracts.declared import ARGUMENT, RESULT, Declared, arguments_of
@@ -233,7 +234,7 @@ def _has_open_types(kind: FunctionType) -> bool:
 
 def has_open_program(module: ModuleOp) -> bool:
     """Whether a function of a program has open sizes."""
-    functions = [op for op in module.body.block.ops if isinstance(op, FuncOp)]
+    functions = [op for op in block_ops(module.body.block) if isinstance(op, FuncOp)]
     return any(function.body.blocks and has_open_sizes(function) for function in functions)
 
 

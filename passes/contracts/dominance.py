@@ -8,6 +8,7 @@ from __future__ import annotations
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
+from lamina.dialects.ir_links import block_ops
 from lamina.passes.refusal import invalid
 
 
@@ -43,7 +44,7 @@ def _check_graph(region: Region, blocks: list[Block], visible: set[SSAValue]) ->
 
 
 def _definitions(block: Block) -> list[SSAValue]:
-    return [*block.args, *(result for op in block.ops for result in op.results)]
+    return [*block.args, *(result for op in block_ops(block) for result in op.results)]
 
 
 def _check_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:

@@ -14,6 +14,7 @@ from itertools import combinations
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.op_list import ops_of
 from lamina.passes.memory.in_place import in_place_pairs
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, root_of, written_arguments
@@ -30,7 +31,9 @@ class _Kernel:
 
 def verify_kernel_memory(module: ModuleOp) -> None:
     """Check all calls of kernels. Raises InputError at the first whose results overlap."""
-    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    functions = {
+        f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
+    }
 
     @cache
     def kernel(name: str) -> _Kernel:

@@ -11,6 +11,7 @@ from enum import Enum
 from xdsl.dialects.builtin import MemRefType, ModuleOp
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.ir_links import block_ops
 from lamina.passes.contracts.stages import stages_of
 from lamina.passes.refusal import invalid, unsupported
 from lamina.passes.registry import PASSES
@@ -122,7 +123,7 @@ def state_of(module: ModuleOp) -> State:
     from lamina.passes.fusion.outline_kernels import KERNEL
     from lamina.passes.memory.bufferize import ENTRY
 
-    functions = [f for f in module.body.block.ops if isinstance(f, func.FuncOp)]
+    functions = [f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)]
     kernels = [f for f in functions if KERNEL in f.attributes]
     on_buffers = any(isinstance(k, MemRefType) for f in kernels for k in f.function_type.inputs)
     if not on_buffers and not any(ENTRY in f.attributes for f in functions):

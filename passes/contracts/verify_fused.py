@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReshapeOp
 from lamina.passes.contracts.verify_loop import VerifyLoopPass
 from lamina.passes.fusion.outline_kernels import (
@@ -34,7 +35,7 @@ class VerifyFusedPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         VerifyLoopPass().apply(ctx, op)
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         kernels = {f.sym_name.data for f in functions if KERNEL in f.attributes}
         for function in functions:
             if KERNEL in function.attributes:

@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAt
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from lamina.codegen.target import STACK_BYTES
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import (
     BarrierOp,
     ExternOp,
@@ -70,7 +71,9 @@ class VerifyScheduledPass(EntryPass):
         verify_entries(op, "scheduled")
         verify_addressable(op)
         verify_calls(op)
-        kernels = {f.sym_name.data: f for f in op.body.block.ops if isinstance(f, func.FuncOp)}
+        kernels = {
+            f.sym_name.data: f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)
+        }
         for name, kernel in kernels.items():
             if not kernel.body.blocks:
                 raise invalid(kernel, f"@{name} is declared without a body")
@@ -115,7 +118,9 @@ def verify_signature(function: func.FuncOp) -> None:
 def verify_calls(module: ModuleOp) -> None:
     """Entries, and what they call, call kernels and callees of the module, without a circle;
     kernels call nothing, themselves least of all."""
-    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    functions = {
+        f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
+    }
     edges: dict[str, dict[str, func.CallOp]] = {}
     for function in functions.values():
         for op in ops_of(function, func.CallOp):

@@ -11,6 +11,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS, Cost
 from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
@@ -74,7 +75,7 @@ def body_cost(op: GenericOp) -> int:
 
     Combining regions count, named combiners do not.
     """
-    return sum(op_cost(o) for region in op.regions for o in region.block.ops)
+    return sum(op_cost(o) for region in op.regions for o in block_ops(region.block))
 
 
 def work(op: GenericOp) -> int:

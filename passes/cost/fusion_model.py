@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReadOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.kernel_nests import rows_of
@@ -140,7 +141,7 @@ def _shared_seconds(walkers: Sequence[KernelOp], summed: Sequence[int], machine:
     The weight of a depthwise convolution with channels innermost is: each vector of it is read for
     each point, from the nearest cache that holds all of it.
     """
-    nests = [op for k in walkers for op in k.block.ops if isinstance(op, GenericOp)]
+    nests = [op for k in walkers for op in block_ops(k.block) if isinstance(op, GenericOp)]
     total = 0.0
     for nest in nests:
         rows = rows_of(nest)

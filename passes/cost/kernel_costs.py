@@ -13,6 +13,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import DenseArrayBase, MemRefType, TensorType, i64
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import FourierOp, GenericOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.monoid import COMBINE
@@ -104,6 +105,6 @@ def flops_of_point(op: GenericOp | OrderedNest) -> int:
     if isinstance(op, GenericOp):
         if in_matrix_tiles(op) or is_packed_by_tasks(op):
             # Tiles widen what they multiply, tasks what they pack.
-            body -= sum(o.name == "arith.extf" for o in op.block.ops)
+            body -= sum(o.name == "arith.extf" for o in block_ops(op.block))
         body += sum(name not in ("store", COMBINE) for name in op.combiner_names)
     return body

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ExternOp, FourierOp, GenericOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest import OrderedNest
@@ -40,7 +41,9 @@ def open_costs(function: FuncOp) -> list[OpenCost]:
     """
     with quotients():
         known = infer_shapes(function)
-        return [_cost(op, known) for op in function.body.block.ops if isinstance(op, Counted)]
+        return [
+            _cost(op, known) for op in block_ops(function.body.block) if isinstance(op, Counted)
+        ]
 
 
 def traffic_of_ends(function: FuncOp) -> Extent:

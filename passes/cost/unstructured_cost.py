@@ -6,6 +6,7 @@ from math import log2, prod
 
 from xdsl.ir import Operation
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import FourierOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.nest import OrderedNest
@@ -80,7 +81,7 @@ MERGED_RUN = 8
 def unstructured_work(op: Operation) -> int:
     """Cost units of one op; 0 for all others."""
     if isinstance(op, OrderedNest):
-        return op.points * (4 + sum(op_cost(o) for o in op.block.ops))
+        return op.points * (4 + sum(op_cost(o) for o in block_ops(op.block)))
     if isinstance(op, SortOp):
         *rows, length = shape_of(op.input)
         sorted_ones = length if op.window is None else op.window[1]

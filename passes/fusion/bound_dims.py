@@ -13,6 +13,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS
@@ -27,6 +28,6 @@ class BoundDimsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in kernel_functions(op):
-            nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
             for nest, (dim, bounds) in bounded_dims(nests).items():
                 nest.attributes[BOUNDS] = bounds_of(nest, dim, bounds)

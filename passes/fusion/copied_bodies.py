@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, SSAValue
 
+from lamina.dialects.ir_links import replace_uses
 from lamina.dialects.loop import GenericOp
 from lamina.passes.cost.fusion_limits import MAX_COPIED_OPS
 from lamina.passes.fusion.fusion_decisions import Decision
@@ -115,5 +116,5 @@ def share_reads(op: GenericOp) -> GenericOp:
         return op
     for number, read in enumerate(reads):
         if first[read] != number:
-            op.block.args[number].replace_all_uses_with(op.block.args[first[read]])
+            replace_uses(op.block.args[number], op.block.args[first[read]])
     return drop_reads(op)

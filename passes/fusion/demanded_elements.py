@@ -21,12 +21,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.traits import is_side_effect_free
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.read_limits import limits_of
+from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
     EVERYTHING,
@@ -156,7 +156,7 @@ class NestDemand(MaskedPoints):
             return self._results[place]
         if op.parent is not self.nest.block or op.regions or isinstance(op, ReadOp):
             return ALL_POINTS
-        if op.dialect_name() != "arith" and not is_side_effect_free(op):  # xDSL says no of `extsi`
+        if op.dialect_name() != "arith" and not is_free_of_effects(op):  # xDSL says no of `extsi`
             return ALL_POINTS
         found = agreed([self._of(result) for result in op.results])
         if found is not None and isinstance(op, arith.SelectOp) and place == 1:

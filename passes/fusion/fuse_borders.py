@@ -26,6 +26,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.bounds import BOUNDS, ENDS, STREAM, masks_of
@@ -57,7 +58,9 @@ class FuseBordersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         kernels = {f.sym_name.data: f for f in kernel_functions(op) if f.body.blocks}
         entries = [
-            f for f in op.body.block.ops if isinstance(f, func.FuncOp) and ENTRY in f.attributes
+            f
+            for f in block_ops(op.body.block)
+            if isinstance(f, func.FuncOp) and ENTRY in f.attributes
         ]
         fused: dict[tuple[str, str, int, int], func.FuncOp] = {}
         for entry in entries:

@@ -17,6 +17,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.codegen.roofline import Roofline
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
@@ -80,7 +81,7 @@ class _Fusing:
 
     def run(self) -> None:
         """Find the pairs, join their kernels, and rewrite the sums."""
-        kernels = [op for op in self.block.ops if isinstance(op, KernelOp)]
+        kernels = [op for op in block_ops(self.block) if isinstance(op, KernelOp)]
         for kernel in kernels:
             nest = None if is_fixed(kernel) else lone_reduction(kernel)
             if nest is not None and self.graph.cluster_of[kernel] not in self.walks:

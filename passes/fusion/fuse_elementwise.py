@@ -19,6 +19,7 @@ from xdsl.ir import Block, SSAValue
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
 from lamina.dialects.loop.contraction import Contraction, is_product
@@ -63,7 +64,7 @@ class FuseElementwisePass(FusionPassBase):
 
     def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
         rule, target = Rule(machine, log), Target.parse(self.target)
-        for op in list(function.body.block.ops):
+        for op in block_ops(function.body.block):
             if not isinstance(op, GenericOp):
                 continue
             if copies_in_pairs(op):
@@ -73,7 +74,7 @@ class FuseElementwisePass(FusionPassBase):
             elif not is_packed(op):
                 _inline_widening(op, rule, target)
         rule.name_all()
-        for op in reversed(list(function.body.block.ops)):
+        for op in reversed(block_ops(function.body.block)):
             if not erase_if_dead(op) and isinstance(op, GenericOp) and op.block in rule.copied:
                 simplify_body(op.block)
 

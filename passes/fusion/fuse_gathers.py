@@ -14,6 +14,7 @@ from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.roofline import Roofline
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.labels import names_of, set_names
@@ -35,7 +36,7 @@ class FuseGathersPass(FusionPassBase):
     name = "fuse-gathers"
 
     def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
-        for nest in list(function.body.block.ops):
+        for nest in block_ops(function.body.block):
             if isinstance(nest, GenericOp) and nest.sources:
                 _fuse_sources(nest, machine, log)
 

@@ -13,6 +13,7 @@ from itertools import pairwise
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i64
 from xdsl.ir import Block, Operation
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, before_reshapes
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.packing import is_packed
@@ -87,7 +88,7 @@ def explain_rest(block: Block) -> None:
 
     Kernels without numbers were written by hand, and are left as they are.
     """
-    kernels = [op for op in block.ops if isinstance(op, KernelOp) and numbers_of(op)]
+    kernels = [op for op in block_ops(block) if isinstance(op, KernelOp) and numbers_of(op)]
     pairs = dict.fromkeys(pairwise(kernels))
     edges = ((maker, kernel) for kernel in kernels for maker, _ in _edges(kernel))
     pairs |= dict.fromkeys(pair for pair in edges if numbers_of(pair[0]))
@@ -119,7 +120,7 @@ def _reason(earlier: KernelOp, later: KernelOp) -> str:
 
 
 def _why(earlier: KernelOp, later: KernelOp, through: list[bool]) -> str:
-    ops = [op for kernel in (earlier, later) for op in kernel.block.ops]
+    ops = [op for kernel in (earlier, later) for op in block_ops(kernel.block)]
     alone = next((op for op in ops if isinstance(op, UNSTRUCTURED_OPS)), None)
     if alone is not None:
         return f"a {alone.name.removeprefix('loop.')} is a kernel of its own"
@@ -157,7 +158,7 @@ def _path_between(earlier: KernelOp, later: KernelOp) -> bool:
 
 def _label(kernel: KernelOp) -> str:
     """The source ops of a kernel's last nest."""
-    *_, last = [None, *list(kernel.block.ops)[:-1]]
+    *_, last = [None, *block_ops(kernel.block)[:-1]]
     return "loop.kernel" if last is None else label_of(last)
 
 

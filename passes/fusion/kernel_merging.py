@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import Block, Operation, OpResult, Region
 
+from lamina.dialects.ir_links import append_op, block_ops, replace_uses
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import summed_rows
 from lamina.dialects.loop.packing import is_packed
@@ -45,7 +46,7 @@ class Cluster:
 
 def nests_of(kernels: Sequence[KernelOp]) -> list[GenericOp]:
     """The loop nests of some kernels."""
-    return [op for kernel in kernels for op in kernel.block.ops if isinstance(op, GenericOp)]
+    return [op for kernel in kernels for op in block_ops(kernel.block) if isinstance(op, GenericOp)]
 
 
 class KernelGraph:
@@ -137,7 +138,7 @@ def is_fixed(kernel: KernelOp) -> bool:
         or 0 in op.extents
         or summed_rows(op)
         or copies_in_pairs(op)
-        for op in list(kernel.block.ops)[:-1]
+        for op in block_ops(kernel.block)[:-1]
     )
 
 
@@ -169,8 +170,8 @@ def form_kernel(ops: Sequence[Operation]) -> KernelOp:
         value.replace_uses_with_if(argument, lambda use: use.operation in members)
     for op in ops:
         op.detach()
-        body.add_op(op)
-    body.add_op(ReturnOp(outputs))
+        append_op(body, op)
+    append_op(body, ReturnOp(outputs))
     return kernel
 
 
@@ -184,14 +185,14 @@ def _merged(cluster: Cluster) -> KernelOp:
         returned = list(kernel.returned)
         kernel.block.erase_op(end)
         for value, argument in zip(kernel.inputs, kernel.block.args, strict=True):
-            argument.replace_all_uses_with(value)
+            replace_uses(argument, value)
         for op in inner:
             op.detach()
             block.insert_op_before(op, kernels[-1])
             ops.append(op)
         for result, value in zip(kernel.res, returned, strict=True):
             value.name_hint = result.name_hint
-            result.replace_all_uses_with(value)
+            replace_uses(result, value)
     for kernel in reversed(kernels):
         block.erase_op(kernel)
     new = form_kernel(ops)
@@ -202,7 +203,7 @@ def _merged(cluster: Cluster) -> KernelOp:
 
 def sort_block(block: Block) -> None:
     """Put the ops of a block in dependence order, otherwise in the order in which they stand."""
-    ops = list(block.ops)
+    ops = block_ops(block)
     place = {op: i for i, op in enumerate(ops)}
     waiting: dict[Operation, int] = {}
     users: dict[Operation, list[Operation]] = {op: [] for op in ops}

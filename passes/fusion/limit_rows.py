@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import ENDS, MASKS
@@ -104,7 +105,7 @@ class _Program:
             self._follow(op)
         demands = need_results(function, self._facts)
         assert demands is not None
-        for op in reversed(list(block.ops)):
+        for op in reversed(block_ops(block)):
             self._demand(op, demands)
 
     def _follow(self, op: Operation) -> None:
@@ -161,7 +162,7 @@ class _Program:
             for argument in block.args
             if argument in facts.counts
         }
-        for op in reversed(list(block.ops)):
+        for op in reversed(block_ops(block)):
             if isinstance(op, func.ReturnOp):
                 continue
             if isinstance(op, ReshapeOp):
@@ -202,7 +203,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
         if isinstance(op, UNSTRUCTURED_OPS):
             _limit_alone(kernel, op, calls, ends)  # there are no other nests
             return
-    nests = [op for op in kernel.body.block.ops if isinstance(op, GenericOp)]
+    nests = [op for op in block_ops(kernel.body.block) if isinstance(op, GenericOp)]
     if any(live_rows_of(nest) is not None or ENDS in nest.attributes for nest in nests):
         return
     agreed: Rows = {nest: _agreed(nest, calls, [call.rows for call in calls]) for nest in nests}

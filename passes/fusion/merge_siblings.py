@@ -15,6 +15,7 @@ from xdsl.dialects import func
 from xdsl.ir import SSAValue
 
 from lamina.codegen.roofline import Roofline
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import Forms, forms_of
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
@@ -42,7 +43,7 @@ class MergeSiblingsPass(FusionPassBase):
 
     def fuse(self, function: func.FuncOp, machine: Roofline, log: DecisionLog) -> None:
         _merge_kernels(function, log, machine)
-        for kernel in list(function.body.block.ops):
+        for kernel in block_ops(function.body.block):
             if isinstance(kernel, KernelOp) and not is_fixed(kernel):
                 merge_nests(kernel.block)
 

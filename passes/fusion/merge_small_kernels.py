@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from xdsl.dialects import func
 
 from lamina.codegen.roofline import Roofline
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
@@ -66,7 +67,7 @@ class MergeSmallKernelsPass(FusionPassBase):
 
 def _is_small(kernel: KernelOp, machine: Roofline) -> bool:
     """Whether one thread does the kernel alone, or the program wants it merged."""
-    nests = [nest for nest in kernel.block.ops if isinstance(nest, GenericOp)]
+    nests = [nest for nest in block_ops(kernel.block) if isinstance(nest, GenericOp)]
     marked = any(override(nest) == "always" for nest in nests)
     return marked or seconds(nests, machine) < serial_seconds(machine)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from lamina.dialects.ir_links import append_op, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, map_of
 from lamina.dialects.loop.generic import Read
@@ -69,11 +70,11 @@ def inline(
         elif isinstance(body_op, IndexOp):
             inner[body_op.result] = index_value(merged, position[body_op.dim.value.data])
         else:
-            merged.add_op(body_op.clone(inner))
+            append_op(merged, body_op.clone(inner))
     for body_op in list(reader.ops):
         body_op.detach()
         _remap(body_op, mapping)
-        merged.add_op(body_op)
+        append_op(merged, body_op)
 
     return _replace(op, producer, reads, sources, region)
 
@@ -101,7 +102,7 @@ def take_over(
     outer = list(reader.args)
     end = merged.last_op
     assert isinstance(end, YieldOp)
-    outer[number].replace_all_uses_with(end.values[0])
+    replace_uses(outer[number], end.values[0])
     erase(end)
 
     given, reads = op.reads, list[Read]()
@@ -120,12 +121,12 @@ def take_over(
             reads.append(read)
             order.append(argument)
         else:
-            argument.replace_all_uses_with(order[same])
+            replace_uses(argument, order[same])
     order += [_stand_in(merged, argument, None) for argument in outer[len(given) :]]
     order += inner_sources
     for body_op in list(reader.ops):
         body_op.detach()
-        merged.add_op(body_op)
+        append_op(merged, body_op)
     _reorder_arguments(merged, order)
 
     region = producer.body
@@ -143,7 +144,7 @@ def same_read(read: Read, other: Read) -> bool:
 def _stand_in(block: Block, argument: SSAValue, found: BlockArgument | None) -> BlockArgument:
     """The argument of `block`, a new one unless there is one, that takes over all uses."""
     new = found or block.insert_arg(argument.type, len(block.args))
-    argument.replace_all_uses_with(new)
+    replace_uses(argument, new)
     return new
 
 

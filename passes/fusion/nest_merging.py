@@ -10,6 +10,7 @@ from collections.abc import Hashable
 
 from xdsl.ir import Block, Operation
 
+from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import names_of, set_names
@@ -21,7 +22,7 @@ from lamina.passes.loop.body_folding import simplify_body
 
 def merge_nests(block: Block) -> bool:
     """Join the nests of a kernel body that may be joined; whether any were."""
-    nests = [op for op in block.ops if isinstance(op, GenericOp)]
+    nests = [op for op in block_ops(block) if isinstance(op, GenericOp)]
     by_kind: dict[Hashable, list[GenericOp]] = {}
     for nest in nests:
         by_kind.setdefault(_kind(nest), []).append(nest)
@@ -88,7 +89,7 @@ def _join(one: GenericOp, other: GenericOp) -> GenericOp:
             same = len(reads)
             reads.append(read)
             first.insert_arg(argument.type, same)
-        argument.replace_all_uses_with(first.args[same])
+        replace_uses(argument, first.args[same])
     sources = list(one.sources)
     for source, argument in zip(other.sources, arguments[len(other.inputs) :], strict=True):
         same = next((k for k, s in enumerate(sources) if s is source), None)
@@ -96,7 +97,7 @@ def _join(one: GenericOp, other: GenericOp) -> GenericOp:
             same = len(sources)
             sources.append(source)
             first.insert_arg(argument.type, len(first.args))
-        argument.replace_all_uses_with(first.args[len(reads) + same])
+        replace_uses(argument, first.args[len(reads) + same])
     assert count <= len(reads)
     yielded = [*one.yielded, *other.yielded]
     for block in (first, second):
@@ -135,6 +136,6 @@ def _replace(new: GenericOp, one: GenericOp, other: GenericOp) -> None:
     block.insert_op_before(new, one)
     for old, result in zip([*one.res, *other.res], new.res, strict=True):
         result.name_hint = old.name_hint
-        old.replace_all_uses_with(result)
+        replace_uses(old, result)
     block.erase_op(one)
     block.erase_op(other)

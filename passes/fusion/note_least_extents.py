@@ -22,6 +22,7 @@ from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.dialects.loop.least_extents import LEAST_EXTENTS, set_least_extents
 from lamina.passes.contracts.entry_attributes import LEAST
@@ -56,7 +57,7 @@ def _note(function: func.FuncOp) -> None:
     demands = need_results(function, facts)
     assert demands is not None
     least = _least_numbers(function)
-    for op in reversed(list(block.ops)):
+    for op in reversed(block_ops(block)):
         if isinstance(op, func.ReturnOp):
             continue
         points = _demand(op, demands, facts)

@@ -30,6 +30,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
 from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
     ExternOp,
@@ -58,7 +59,7 @@ _COUNTS = (TensorType(i64, []), MemRefType(i64, []))
 
 def kernel_functions(module: ModuleOp) -> list[func.FuncOp]:
     """The kernels of a module, in order."""
-    functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+    functions = (op for op in block_ops(module.body.block) if isinstance(op, func.FuncOp))
     return [function for function in functions if KERNEL in function.attributes]
 
 
@@ -144,7 +145,9 @@ class OutlineKernelsPass(ModulePass):
         for function in defined_functions(op):
             _put_loose_nests_in_kernels(function)
             explain_rest(function.body.block)
-            kernels += [inner for inner in function.body.block.ops if isinstance(inner, KernelOp)]
+            kernels += [
+                inner for inner in block_ops(function.body.block) if isinstance(inner, KernelOp)
+            ]
         # Most walk domains that no other kernel walks: their structure needs no comparing.
         domains = {kernel: _domains(kernel) for kernel in kernels}
         count = Counter(domains.values())
@@ -156,13 +159,15 @@ class OutlineKernelsPass(ModulePass):
 
 def _domains(kernel: KernelOp) -> Hashable:
     """What the ops of a kernel are, and the domains of nests."""
-    return tuple([op.extents if isinstance(op, GenericOp) else op.name for op in kernel.block.ops])
+    return tuple(
+        [op.extents if isinstance(op, GenericOp) else op.name for op in block_ops(kernel.block)]
+    )
 
 
 def _put_loose_nests_in_kernels(function: func.FuncOp) -> None:
     block = function.body.block
     kinds = (GenericOp, *UNSTRUCTURED_OPS)
-    if KERNEL in function.attributes or not any(isinstance(op, kinds) for op in block.ops):
+    if KERNEL in function.attributes or not any(isinstance(op, kinds) for op in block_ops(block)):
         return
     # Few programs need it.
     from lamina.passes.fusion.fuse_kernels import materialize_returns
@@ -211,7 +216,7 @@ def _function(kernel: KernelOp, name: str) -> func.FuncOp:
     function.attributes[KERNEL] = UnitAttr()
     _explain_too(function, kernel)
     function.attributes["lamina.ops"] = ArrayAttr(
-        [StringAttr(name) for part in block.ops for name in names_of(part)]
+        [StringAttr(name) for part in block_ops(block) for name in names_of(part)]
     )
     kernel.add_region(Region(Block()))
     return function
@@ -252,7 +257,7 @@ class _Numbered:
     def block(self, block: Block) -> Hashable:
         """Arguments and ops."""
         arguments = tuple([(self._number(a), _known(a.type)) for a in block.args])
-        return arguments, tuple([self._op(op) for op in block.ops])
+        return arguments, tuple([self._op(op) for op in block_ops(block)])
 
     def _op(self, op: Operation) -> Hashable:
         return (

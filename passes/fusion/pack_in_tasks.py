@@ -17,6 +17,7 @@ from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import Forms, flatten, forms_of, is_copy, map_of, shape_of
 from lamina.dialects.loop.contraction import Contraction
@@ -41,7 +42,7 @@ class PackInTasksPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for kernel in list(function.body.block.ops):
+            for kernel in block_ops(function.body.block):
                 if isinstance(kernel, KernelOp):
                     _pack(kernel)
 
@@ -79,7 +80,7 @@ def _pack(kernel: KernelOp) -> None:
 
 def _lone_product(kernel: KernelOp) -> Contraction | None:
     """The product of a kernel that goes panel by panel, repacked in each call and not by tasks."""
-    nests = [op for op in kernel.block.ops if isinstance(op, GenericOp)]
+    nests = [op for op in block_ops(kernel.block) if isinstance(op, GenericOp)]
     if not nests or packing_of(nests[0]).pack_at != "call":
         return None
     product, *epilogue = nests
@@ -93,13 +94,13 @@ def _lone_product(kernel: KernelOp) -> Contraction | None:
 
 def _lone_copy(kernel: KernelOp) -> GenericOp | None:
     """The one nest of a kernel that packs, and perhaps widens."""
-    nests = list(kernel.block.ops)[:-1]
+    nests = block_ops(kernel.block)[:-1]
     nest = nests[0] if len(nests) == 1 else None
     if not isinstance(nest, GenericOp):
         return None
     if len(nest.inputs) != 1 or len(nest.res) != 1 or nest.sources or not nest.is_pointwise:
         return None
-    names = [op.name for op in nest.block.ops]
+    names = [op.name for op in block_ops(nest.block)]
     return nest if is_copy(nest) or names == ["arith.extf", "loop.yield"] else None
 
 

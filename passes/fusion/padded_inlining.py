@@ -15,6 +15,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, FloatAttr, IndexType, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import Forms, shape_of
 from lamina.dialects.loop.linear import Linear
@@ -31,7 +32,7 @@ _TRAPS = frozenset({"arith.divsi", "arith.divui", "arith.remsi", "arith.remui"})
 
 def may_be_guarded(producer: GenericOp) -> bool:
     """Whether the body can be computed for any numbers, without a fault."""
-    return not producer.sources and not any(op.name in _TRAPS for op in producer.block.ops)
+    return not producer.sources and not any(op.name in _TRAPS for op in block_ops(producer.block))
 
 
 def widened_pad(

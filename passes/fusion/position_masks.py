@@ -13,6 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i1
 from xdsl.ir import SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.contraction import is_product
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
@@ -37,7 +38,7 @@ def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> b
         for op in producer.block.ops
         if isinstance(op, IndexOp) and producer.extents[op.dim.value.data] > 1
     }
-    if len(wide) < 2 or not any(isinstance(op, arith.CmpiOp) for op in producer.block.ops):
+    if len(wide) < 2 or not any(isinstance(op, arith.CmpiOp) for op in block_ops(producer.block)):
         return False
     if producer.sources or body_cost(producer) > MASK_OPS:
         return False

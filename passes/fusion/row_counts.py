@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, BlockArgument, Operation, OpResult, Region, SSAValue, SSAValues
 from xdsl.ir.affine import AffineMap
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
@@ -164,12 +165,12 @@ def numbers_first(module: ModuleOp) -> None:
         if function.sym_name.data in names:
             continue
         block, first = function.body.block, set[Operation]()
-        for op in list(block.ops):
+        for op in block_ops(block):
             if not isinstance(op, func.CallOp) or op.callee.string_value() not in names:
                 continue
             known = (isinstance(v, BlockArgument) or v.owner in first for v in op.arguments)
             if op.arguments and all(known) and all(map(is_count, (*op.arguments, *op.results))):
-                place = next((other for other in block.ops if other not in first), op)
+                place = next((other for other in block_ops(block) if other not in first), op)
                 first.add(op)
                 if place is not op:
                     op.detach()
@@ -226,7 +227,7 @@ class Ends:
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
         self._names: dict[tuple[int, int], str] = {}
-        functions = (op for op in module.body.block.ops if isinstance(op, func.FuncOp))
+        functions = (op for op in block_ops(module.body.block) if isinstance(op, func.FuncOp))
         self._first = sum(op.sym_name.data.startswith("reach_") for op in functions)
         self._made: dict[Reach, SSAValue] = {}
 

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, Region
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part, set_rows
@@ -138,6 +139,6 @@ def begin_part(nests: Sequence[GenericOp]) -> None:
     """Make nests a part of their kernel, which runs behind those that stand before them."""
     block = nests[0].parent_block()
     assert block is not None
-    last = max(part_of(op) for op in block.ops)
+    last = max(part_of(op) for op in block_ops(block))
     for nest in nests:
         set_part(nest, last + 1)

@@ -20,6 +20,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
@@ -41,7 +42,7 @@ class SinkRowFactorsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in kernel_functions(op):
-            nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
             if any(BOUNDS in nest.attributes or STREAM in nest.attributes for nest in nests):
                 continue  # decided for the kernel as it stands
             for nest in nests:

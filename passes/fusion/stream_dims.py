@@ -12,6 +12,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
@@ -34,7 +35,7 @@ class StreamDimsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in kernel_functions(op):
-            nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
             if sum(is_packed(nest) for nest in nests) < 2:
                 continue
             found = streamed_dim(nests)

@@ -16,8 +16,8 @@ from typing import Any
 
 from xdsl.dialects.builtin import IntegerType, Signedness, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
-from xdsl.traits import is_side_effect_free
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import (
     FourierOp,
     IndexOp,
@@ -31,6 +31,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.fusion.demanded_elements import Demands
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
@@ -210,7 +211,7 @@ def _decisive(op: OrderedNest) -> set[SSAValue]:
     carried = op.block.args[len(op.inputs) + len(op.sources) :]
     while True:
         before = len(wanted)
-        for inner in reversed(list(op.block.ops)):
+        for inner in reversed(block_ops(op.block)):
             if not isinstance(inner, YieldOp) and (
                 _decides(inner) or any(result in wanted for result in inner.results)
             ):
@@ -224,4 +225,4 @@ def _decisive(op: OrderedNest) -> set[SSAValue]:
 
 
 def _decides(op: Operation) -> bool:
-    return isinstance(op, ReadOp) or bool(op.regions) or not is_side_effect_free(op)
+    return isinstance(op, ReadOp) or bool(op.regions) or not is_free_of_effects(op)

@@ -19,6 +19,7 @@ from xdsl.ir import Block, OpResult, Use
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
 from lamina.dialects.loop.linear import Linear
@@ -75,7 +76,7 @@ class _Alignment:
 
     def run(self) -> None:
         """From readers to what they read, then to what else reads that."""
-        nests = [op for op in self.block.ops if isinstance(op, GenericOp)]
+        nests = [op for op in block_ops(self.block) if isinstance(op, GenericOp)]
         for nest in (*reversed(nests), *nests):
             for number in range(len(nest.res)):
                 axis = 0

@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import is_product
@@ -48,7 +49,7 @@ def _apply(function: func.FuncOp) -> None:
             nest = _stored_as(nest, layout_of(nest))
             moved = True
         nest = nest.next_op
-    for op in list(function.body.block.ops) if moved else ():
+    for op in block_ops(function.body.block) if moved else ():
         if isinstance(op, GenericOp):
             _in_order_of_memory(op)
 
@@ -82,7 +83,7 @@ def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
         if before.first_use is not None:
             back = _restored(before, after, order)
             block.insert_op_after(back, new)
-            before.replace_all_uses_with(back.results[0])
+            replace_uses(before, back.results[0])
     erase(nest)
     return new
 
@@ -142,9 +143,9 @@ def _in_order_of_memory(nest: GenericOp) -> None:
         input_maps=[moved(m) for m in nest.read_maps],
         output_maps=[moved(m) for m in nest.write_maps],
     )
-    for op in list(new.block.ops):
+    for op in block_ops(new.block):
         if isinstance(op, IndexOp) and order.index(op.dim.value.data) != op.dim.value.data:
             position = IndexOp(order.index(op.dim.value.data))
             new.block.insert_op_before(position, op)
-            op.result.replace_all_uses_with(position.results[0])
+            replace_uses(op.result, position.results[0])
             new.block.erase_op(op)

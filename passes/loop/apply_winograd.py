@@ -31,6 +31,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import append_op, block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.labels import set_names
@@ -53,7 +54,7 @@ class ApplyWinogradPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for nest in list(function.body.block.ops):
+            for nest in block_ops(function.body.block):
                 if isinstance(nest, GenericOp) and WINOGRAD in nest.attributes:
                     _apply(nest)
 
@@ -79,7 +80,7 @@ def _apply(nest: GenericOp) -> None:
     result = _result_nest(nest, shape, [products[group].res[0] for group in GROUPS])
     result.res[0].name_hint = nest.res[0].name_hint
     block.insert_op_before(result, nest)
-    nest.res[0].replace_all_uses_with(result.res[0])
+    replace_uses(nest.res[0], result.res[0])
     block.erase_op(nest)
 
 
@@ -92,7 +93,7 @@ class _Body:
 
     def add(self, op: Operation) -> SSAValue:
         """Append an op; gives its result."""
-        self.block.add_op(op)
+        append_op(self.block, op)
         return op.results[0]
 
     def number(self, value: float) -> SSAValue:

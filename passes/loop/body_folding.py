@@ -26,11 +26,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.rewriter import Rewriter
-from xdsl.traits import is_side_effect_free
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.op_disposal import erase, replace
+from lamina.dialects.op_effects import is_free_of_effects
 
 Number: TypeAlias = IntegerAttr | FloatAttr
 
@@ -43,7 +44,7 @@ def simplify_body(block: Block) -> None:
     """Fold, simplify and merge the ops of a body, then drop those nobody uses."""
     seen: dict[Hashable, Operation] = {}
     constants: Constants = {}
-    for op in list(block.ops):
+    for op in block_ops(block):
         if not op.results or op.regions:
             continue
         if type(op) is arith.SelectOp:
@@ -59,8 +60,8 @@ def simplify_body(block: Block) -> None:
         first = seen.setdefault(_key(op), op)
         if first is not op:
             replace(op, [], first.results)
-    for op in reversed(list(block.ops)):
-        if op.results and not any(r.first_use for r in op.results) and is_side_effect_free(op):
+    for op in reversed(block_ops(block)):
+        if op.results and not any(r.first_use for r in op.results) and is_free_of_effects(op):
             erase(op)
 
 

@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp,
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import is_copy, shape_of
 from lamina.dialects.loop.kernel import ReturnOp
@@ -40,7 +41,7 @@ class CanonicalizeLoopPass(ModulePass):
 
 
 def _canonicalize(block: Block) -> None:
-    for op in list(block.ops):
+    for op in block_ops(block):
         match op:
             case GenericOp() if op.sizes:  # what is rebuilt has numbers for extents
                 simplify_body(op.block)
@@ -50,19 +51,19 @@ def _canonicalize(block: Block) -> None:
                 simplify_body(op.block)
                 op = drop_unused_operands(op)
                 if _changes_nothing(op) and not _is_returned(op.res[0]):
-                    op.res[0].replace_all_uses_with(op.inputs[0])
+                    replace_uses(op.res[0], op.inputs[0])
             case ReshapeOp():
                 if isinstance(op.source.owner, ReshapeOp):
                     op.operands[0] = op.source.owner.source
                 if op.source.type == op.result.type and not op.sizes:
-                    op.result.replace_all_uses_with(op.source)
+                    replace_uses(op.result, op.source)
             case OrderedNest():
                 simplify_body(op.block)
             case KernelOp():
                 _canonicalize(op.block)
             case _:
                 pass
-    for op in reversed(list(block.ops)):
+    for op in reversed(block_ops(block)):
         erase_if_dead(op)
 
 
@@ -103,7 +104,7 @@ def _fold_constant_reads(op: GenericOp) -> None:
             new = arith.ConstantOp(pad)  # nothing lies inside of an empty tensor
         if new is not None:
             op.block.insert_op_before(new, first)
-            op.block.args[number].replace_all_uses_with(new.result)
+            replace_uses(op.block.args[number], new.result)
 
 
 def _is_constant(pad: Attribute) -> TypeGuard[FloatAttr | IntegerAttr]:
@@ -160,7 +161,7 @@ def _drop_unused_results(op: GenericOp) -> GenericOp:
     block.insert_op_before(new, op)
     for number, result in zip(kept, new.res, strict=True):
         result.name_hint = op.res[number].name_hint
-        op.res[number].replace_all_uses_with(result)
+        replace_uses(op.res[number], result)
     block.erase_op(op)
     return new
 

@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, in_vectors
@@ -80,7 +81,7 @@ class _Regions:
     def __init__(
         self, function: func.FuncOp, invariants: Collection[SSAValue], target: Target
     ) -> None:
-        self.nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
+        self.nests = [op for op in block_ops(function.body.block) if isinstance(op, GenericOp)]
         self.target = target
         self.machine = Roofline.of(target)
         self.products: dict[GenericOp, _Product] = {}

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.linear import Linear
@@ -24,7 +25,7 @@ def collapse_dims(op: GenericOp) -> GenericOp | None:
     writes = [forms_of(m, op.extents) for m in op.write_maps]
     if any(f is None for f in (*reads, *writes)) or op.sources:
         return None
-    if any(isinstance(o, IndexOp) for o in op.block.ops):
+    if any(isinstance(o, IndexOp) for o in block_ops(op.block)):
         return None
     accesses = [f for f in (*reads, *writes) if f is not None]
     given = zip(accesses, op.inputs, strict=False)

@@ -17,6 +17,7 @@ from math import prod
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, is_copy, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import Contraction
@@ -111,7 +112,7 @@ def without_repeats(op: GenericOp) -> GenericOp | None:
     kept = [d for d, extent in enumerate(op.extents) if d in read or extent == 1]
     if not op.is_pointwise or is_copy(op) or op.sources or len(op.res) != 1 or not op.inputs:
         return None
-    if len(kept) == len(op.extents) or any(isinstance(o, IndexOp) for o in op.block.ops):
+    if len(kept) == len(op.extents) or any(isinstance(o, IndexOp) for o in block_ops(op.block)):
         return None
     reads = [forms_of(m, op.extents) or () for m in op.read_maps]
     written = forms_of(op.write_maps[0], op.extents) or ()

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import (
     Forms,
@@ -64,7 +65,7 @@ class FoldLayoutPass(ModulePass):
 
 
 def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
-    for op in list(function.body.block.ops):
+    for op in block_ops(function.body.block):
         match op:
             case GenericOp():
                 op = _simplified(op, log)
@@ -74,7 +75,7 @@ def _fold_function(function: func.FuncOp, log: DecisionLog) -> None:
                 _fold_reshape(op, log)
             case _:
                 pass
-    for op in reversed(list(function.body.block.ops)):
+    for op in reversed(block_ops(function.body.block)):
         erase_if_dead(op)
 
 
@@ -107,7 +108,7 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
     added, as sums begin at that: no sum is -0.0.
     """
     extents = op.extents
-    if 1 not in extents or any(o.name == "loop.index" for o in op.block.ops):
+    if 1 not in extents or any(o.name == "loop.index" for o in block_ops(op.block)):
         return op
     kept = [d for d, e in enumerate(extents) if e != 1]
     values = [Linear.dim(kept.index(d)) if e != 1 else Linear(()) for d, e in enumerate(extents)]
@@ -258,7 +259,7 @@ def _retarget(producer: GenericOp, written: Forms, replaced: Operation) -> None:
         result_types=[replaced.results[0].type],
         replace_results=False,
     )
-    replaced.results[0].replace_all_uses_with(new.res[0])
+    replace_uses(replaced.results[0], new.res[0])
     Rewriter.erase_op(replaced)
     Rewriter.erase_op(producer)
 
@@ -289,7 +290,7 @@ def _fold_reshape(op: ReshapeOp, log: DecisionLog) -> None:
     if isinstance(op.source.owner, ReshapeOp):
         op.operands[0] = op.source.owner.source
     if op.source.type == op.result.type:
-        op.result.replace_all_uses_with(op.source)
+        replace_uses(op.result, op.source)
         return
     if element_of(op.source) != element_of(op.result):
         return

@@ -25,6 +25,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, constants_of
@@ -147,7 +148,7 @@ def _makers(hoisted: Iterable[Operation]) -> dict[Operation, None]:
                 needed.add(maker)
                 waiting.append(maker)
     block = next(iter(needed)).parent_block() if needed else None
-    return {} if block is None else {op: None for op in block.ops if op in needed}
+    return {} if block is None else {op: None for op in block_ops(block) if op in needed}
 
 
 def _expands(op: Operation) -> bool:

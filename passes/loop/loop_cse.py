@@ -13,6 +13,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import structure
@@ -34,7 +35,7 @@ def merge_equal(function: func.FuncOp) -> None:
     # Few read the same: only of these it is asked what they compute.
     readers: dict[Hashable, list[Operation]] = {}
     key = cache(_key)
-    for op in list(function.body.block.ops):
+    for op in block_ops(function.body.block):
         if not isinstance(op, (GenericOp, ReshapeOp, *UNSTRUCTURED_OPS)) or not op.results:
             continue
         others = readers.setdefault((op.name, *op.operands), [])

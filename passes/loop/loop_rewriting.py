@@ -7,12 +7,12 @@ from typing import TypeVar
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.rewriter import Rewriter
-from xdsl.traits import is_side_effect_free
 
+from lamina.dialects.ir_links import erase_op, replace_uses, take_name
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.monoid import Monoid
+from lamina.dialects.op_effects import is_free_of_effects
 
 T = TypeVar("T")
 
@@ -62,11 +62,11 @@ def rebuild(
     assert block is not None
     block.insert_op_before(new, op)
     for old_result, result in zip(op.res, new.res, strict=True):
-        result.name_hint = old_result.name_hint
+        take_name(result, old_result)
     if replace_results:
         for old_result, result in zip(op.res, new.res, strict=True):
-            old_result.replace_all_uses_with(result)
-        Rewriter.erase_op(op)
+            replace_uses(old_result, result)
+        erase_op(op)
     return new
 
 
@@ -79,7 +79,7 @@ def replace_body(op: GenericOp, body: Region) -> None:
 
 def erase_if_dead(op: Operation) -> bool:
     """Erase an op that nobody uses and that has no effects; whether it was."""
-    if not op.results or any(r.first_use for r in op.results) or not is_side_effect_free(op):
+    if not op.results or any(r.first_use for r in op.results) or not is_free_of_effects(op):
         return False
-    Rewriter.erase_op(op)
+    erase_op(op)
     return True

@@ -26,6 +26,7 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import (
     flatten,
@@ -75,7 +76,7 @@ class PackContractionsPass(ModulePass):
         target = Target.parse(self.target)
         invariants = invariant_values(op)
         for function in defined_functions(op):
-            nests = [op for op in function.body.block.ops if isinstance(op, GenericOp)]
+            nests = [op for op in block_ops(function.body.block) if isinstance(op, GenericOp)]
             packed = [_pack(nest, target, invariants) for nest in nests]
             if packed.count(True) > 1:  # what several products read is packed once
                 merge_equal(function)

@@ -17,6 +17,7 @@ from xdsl.ir import Attribute, Block, Region
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of
 from lamina.dialects.loop.labels import set_names
@@ -36,7 +37,7 @@ class PadWindowsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for nest in list(function.body.block.ops):
+            for nest in block_ops(function.body.block):
                 if isinstance(nest, GenericOp) and not is_packed(nest):
                     pad_reads(nest)
 

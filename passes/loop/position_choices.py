@@ -13,6 +13,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, IntegerType, i1
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
@@ -28,7 +29,7 @@ def settle_choices(op: GenericOp) -> None:
     if 0 in op.extents:
         return
     forms = position_forms(op)
-    for inner in list(op.block.ops):
+    for inner in block_ops(op.block):
         if isinstance(inner, arith.CmpiOp):
             left, right = forms.get(inner.lhs), forms.get(inner.rhs)
             if left is not None and right is not None:

@@ -9,6 +9,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, substitute
 from lamina.dialects.loop.linear import Linear
@@ -50,7 +51,7 @@ def split_dim(nest: GenericOp, dim: int, parts: Sequence[int]) -> GenericOp:
 
 def replace_positions(nest: GenericOp, moved: Sequence[Linear]) -> None:
     """Let the body of a nest see the old positions, by those of its new dimensions."""
-    for op in list(nest.block.ops):
+    for op in block_ops(nest.block):
         if isinstance(op, IndexOp):
             dim = op.dim.value.data
             if moved[dim] != Linear.dim(dim):

@@ -16,8 +16,8 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
-from xdsl.traits import is_side_effect_free
 
+from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.counted_dims import drop_ends
@@ -26,6 +26,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.predicates import SLT, ULT
 from lamina.dialects.op_disposal import erase
+from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.cost.fusion_cost import body_cost, op_cost
 from lamina.passes.cost.fusion_limits import LEAST_PAIRS, LEAST_SHARE, MANY_CUTS, MAX_PARTS
 from lamina.passes.fusion.outline_kernels import kernel_functions
@@ -46,7 +47,7 @@ class SplitDomainsPass(ModulePass):
 
 
 def _split_kernel(function: func.FuncOp) -> None:
-    ops = list(function.body.block.ops)
+    ops = block_ops(function.body.block)
     nests = [op for op in ops if isinstance(op, GenericOp)]
     if any(isinstance(op, UNSTRUCTURED_OPS) or is_packed(op) for op in ops):
         return
@@ -104,7 +105,7 @@ def _parts_of(whole: GenericOp, kept: frozenset[int]) -> list[GenericOp]:
 
 
 def _has_choice(nest: GenericOp) -> bool:
-    return any(_threshold(op) is not None for op in nest.block.ops)
+    return any(_threshold(op) is not None for op in block_ops(nest.block))
 
 
 def _threshold(op: Operation) -> tuple[int, int] | None:
@@ -160,7 +161,7 @@ def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
 
 def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
     """(dimension, position) of each place where a comparison changes; of many, the middle first."""
-    found = dict.fromkeys(t for op in nest.block.ops if (t := _threshold(op)) is not None)
+    found = dict.fromkeys(t for op in block_ops(nest.block) if (t := _threshold(op)) is not None)
     cuts = [(d, at) for d, at in found if d not in kept and 0 < at < nest.extents[d]]
     if len(cuts) > MANY_CUTS:
         cuts.sort()
@@ -178,7 +179,7 @@ def _cost_within(nest: GenericOp, dim: int, low: int, high: int) -> int:
     settled: dict[SSAValue, bool] = {}
     same: dict[SSAValue, SSAValue] = {}
     fixed: set[SSAValue] = set()
-    ops = list(nest.block.ops)
+    ops = block_ops(nest.block)
     moved: set[Operation] = set()  # those that ask where they are
     for op in ops:
         cut = _threshold(op)
@@ -241,7 +242,7 @@ def _live_cost(
             result = op.results[0]
             if result in settled or result in same or result in fixed:
                 continue
-            if live.isdisjoint(op.results) and is_side_effect_free(op):
+            if live.isdisjoint(op.results) and is_free_of_effects(op):
                 continue
         live.update([same.get(operand, operand) for operand in op.operands])
         cost += op_cost(op)
@@ -292,16 +293,16 @@ def _is_inside(forms: tuple[Linear, ...], shape: tuple[int, ...], extents: list[
 
 def _specialize(part: GenericOp, dim: int, low: int) -> None:
     """Move positions along `dim`, which now begin at `low`, and fold the settled choices."""
-    for op in list(part.block.ops):
+    for op in block_ops(part.block):
         cut = _threshold(op)
         if cut is not None and cut[0] == dim:
             known = _settled(cut[1], low, part.extents[dim])
             if known is not None:
                 settled = arith.ConstantOp(IntegerAttr(int(known), i1))
                 part.block.insert_op_before(settled, op)
-                op.results[0].replace_all_uses_with(settled.result)
+                replace_uses(op.results[0], settled.result)
     if low:
-        for op in list(part.block.ops):
+        for op in block_ops(part.block):
             if isinstance(op, IndexOp) and op.dim.value.data == dim and op.result.first_use:
                 _shift(part, op, low)
     simplify_body(part.block)

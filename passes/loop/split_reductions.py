@@ -26,6 +26,7 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
@@ -64,10 +65,10 @@ class SplitReductionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for nest in list(function.body.block.ops):
+            for nest in block_ops(function.body.block):
                 if isinstance(nest, GenericOp):
                     _split(nest, self.parts)
-            for nest in list(function.body.block.ops):
+            for nest in block_ops(function.body.block):
                 if isinstance(nest, GenericOp) and nest.combiner_names == ("add",):
                     join_softmax(nest)
 
@@ -100,7 +101,7 @@ def _divided(op: GenericOp, parts: int) -> int:
     each of which then is a run of memory.
     """
     longest = max(op.reduction_dims, key=lambda d: op.extents[d])
-    if not any(isinstance(inner, IndexOp) for inner in op.block.ops):
+    if not any(isinstance(inner, IndexOp) for inner in block_ops(op.block)):
         return longest
     enough = (d for d in op.reduction_dims if _divisor(op.extents[d], parts) >= ENOUGH_RESULTS)
     return next(enough, longest)

@@ -30,6 +30,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import (
     UNSTRUCTURED_OPS,
     ExternOp,
@@ -119,7 +120,7 @@ def _bufferize_kernel(function: func.FuncOp) -> None:
     block = function.body.block
     _retype_arguments(function)
     owners = _destinations(block)
-    for op in list(block.ops):
+    for op in block_ops(block):
         if isinstance(op, (GenericOp, *UNSTRUCTURED_OPS)):
             outs: list[SSAValue] = []
             for result in op.results:
@@ -194,7 +195,7 @@ class _Entry:
     def run(self, block: Block, owners: Sequence[tuple[SSAValue, SSAValue]]) -> None:
         """Put a block's ops in memory; `owners` says where the values that leave it go."""
         targets = _targets_before_reshapes(block, owners)
-        for op in list(block.ops):
+        for op in block_ops(block):
             if isinstance(op, RegionOp):
                 RegionBufferizer(_allocate_before, self.run, self.poll).replace(op, targets)
             elif isinstance(op, func.CallOp | ExternOp):
@@ -256,7 +257,7 @@ def _targets_before_reshapes(
 ) -> dict[SSAValue, SSAValue]:
     """Where what leaves a block is made: at its destination, under the shape it is made in."""
     targets: dict[SSAValue, SSAValue] = {}
-    first = next(op for op in block.ops if not isinstance(op, RowOp | memref.AllocOp))
+    first = next(op for op in block_ops(block) if not isinstance(op, RowOp | memref.AllocOp))
     for value, destination in owners:
         root = before_reshapes(value)
         if not isinstance(root.owner, MAKERS) or root in targets:

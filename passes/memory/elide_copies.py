@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.copy_places import above, is_ready, root_of, within_block
@@ -33,7 +34,7 @@ class ElideCopiesPass(ModulePass):
     name = "elide-copies"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         entries = [f for f in functions if ENTRY in f.attributes]
         kernels = {
             f.sym_name.data: f for f in functions if KERNEL in f.attributes and f.body.blocks
@@ -60,7 +61,7 @@ def _elide(copy: memref.CopyOp, pairs: Pairs) -> None:
     )
     if not made or made[-1] > end:
         return
-    ops = list(block.ops)
+    ops = block_ops(block)
     writer = ops[made[0]]
     root = root_of(target)
     if not is_ready(target, root, block, made[0], places):

@@ -28,6 +28,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
 from lamina.dialects.op_disposal import replace
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -104,7 +105,7 @@ class PlanMemoryPass(ModulePass):
     name = "plan-memory"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         pairs = {
             function.sym_name.data: in_place_pairs(function)
             for function in functions

@@ -31,6 +31,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import ThreadOp, team_of
 from lamina.dialects.op_list import ops_of
 from lamina.passes.fusion.outline_kernels import KERNEL
@@ -64,7 +65,7 @@ class PlanScratchPass(EntryPass):
         return stack_bytes(kernel) <= self.stack
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         kernels = [f for f in functions if KERNEL in f.attributes and f.body.blocks]
         moved = {f: _moved(f, self.stack) for f in kernels if SCRATCH not in f.attributes}
         moved = {f: buffers for f, buffers in moved.items() if buffers}

@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp, YieldOp
 from lamina.dialects.loop.packing import in_matrix_tiles
 from lamina.dialects.loop.rounding import FLUSHED, is_half, is_implicit, mark_implicit
@@ -40,7 +41,7 @@ class ElideRoundingPass(ModulePass):
         for kernel in kernels:
             # By place: nests are built anew as their types change.
             for place in range(len(kernel.block.ops)):
-                nest = list(kernel.block.ops)[place]
+                nest = block_ops(kernel.block)[place]
                 if isinstance(nest, GenericOp):
                     _flush_for_tiles(nest)
                     _keep_wide(nest)
@@ -49,7 +50,7 @@ class ElideRoundingPass(ModulePass):
 def elide_in_body(block: Block) -> None:
     """Let what widens an implicitly rounded value take the value before its rounding."""
     changed = False
-    for op in list(block.ops):
+    for op in block_ops(block):
         if isinstance(op, arith.ExtFOp) and op.result.type == f32:
             exact = _exact(op.input, op)
             if exact is not None:

@@ -31,6 +31,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects import core_aten
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import constants_of
@@ -55,7 +56,7 @@ class FoldBatchNormPass(ModulePass):
             if not isinstance(function, func.FuncOp) or function.is_declaration:
                 continue
             constants = set(constants_of(function))
-            for inner in list(function.body.block.ops):
+            for inner in block_ops(function.body.block):
                 if _is(inner, "_native_batch_norm_legit_no_training.default"):
                     convolution = _foldable_convolution(inner, constants, self.rounding)
                     if convolution is not None:

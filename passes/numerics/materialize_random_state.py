@@ -31,6 +31,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects import prims
 from lamina.dialects.control import CondOp, RegionOp, WhileOp
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
 
@@ -98,7 +99,7 @@ def _draws(op: Operation) -> bool:
 def _thread(block: Block, state: SSAValue) -> SSAValue:
     """Let a block's draws be functions of the state; the state after them."""
     number = 0
-    for op in list(block.ops):
+    for op in block_ops(block):
         if op.name in DRAWS:
             assert isinstance(op, SchemaOp)
             op.results[0].replace_all_uses_with(_drawn(op, state, number))

@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
 from xdsl.ir import Attribute, Block
 
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.live_rows import LiveRows, LiveRowsAttr
 from lamina.dialects.loop.team import SHARED, BarrierOp, SingleOp, TeamOp
 from lamina.passes.cost.team_cost import (
@@ -70,7 +71,7 @@ class MergeParallelRegionsPass(EntryPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         kernels = {
             f.sym_name.data: _kernel(f)
             for f in functions

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from xdsl.dialects import arith, cf, func, memref, scf
 from xdsl.ir import Block, Operation
-from xdsl.traits import is_side_effect_free
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import BarrierOp, SingleOp
+from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.memory.memory_accesses import Access, conflict, root_of, touched
 
 _WITHOUT_EFFECTS = (cf.AssertOp, arith.RemUIOp, arith.RemSIOp)
@@ -56,7 +57,7 @@ def _steps(block: Block) -> list[list[Operation]] | None:
     None if a thread cannot run the other ops on its own.
     """
     # Classes are compared: `isinstance` is slow for those of ops, of which kernels have many.
-    ops = [op for op in block.ops if type(op) not in (func.ReturnOp, BarrierOp)]
+    ops = [op for op in block_ops(block) if type(op) not in (func.ReturnOp, BarrierOp)]
     is_read = any(type(op) is memref.LoadOp for op in ops)
     written = {root for root, writes in touched(ops).items() if writes} if is_read else set()
     steps: list[list[Operation]] = []
@@ -68,7 +69,7 @@ def _steps(block: Block) -> list[list[Operation]] | None:
                 return None
         elif _keeps_apart(op):
             steps.append([op])
-        elif not (is_side_effect_free(op) or type(op) in _WITHOUT_EFFECTS):
+        elif not (is_free_of_effects(op) or type(op) in _WITHOUT_EFFECTS):
             if any(result.first_use for result in op.results):
                 return None
             if steps and not _keeps_apart(steps[-1][0]):

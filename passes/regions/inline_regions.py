@@ -12,6 +12,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
+from lamina.dialects.ir_links import block_ops
 from lamina.passes.regions.outline_regions import REGION
 
 
@@ -22,7 +23,7 @@ class InlineRegionsPass(ModulePass):
     name = "inline-regions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         bodies = {f.sym_name.data: f for f in functions if REGION in f.attributes}
         if not bodies:
             return
@@ -36,7 +37,7 @@ class InlineRegionsPass(ModulePass):
 
 
 def _inline(block: Block, bodies: dict[str, func.FuncOp]) -> None:
-    for op in list(block.ops):
+    for op in block_ops(block):
         if isinstance(op, RegionOp):
             for inner in op.blocks:
                 _inline(inner, bodies)

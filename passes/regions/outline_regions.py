@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp, YieldOp
+from lamina.dialects.ir_links import block_ops
 
 REGION = "lamina.region"
 """Attribute of a function that is a region of a control op."""
@@ -30,7 +31,7 @@ class OutlineRegionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         count = 0
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         for function in functions:
             # Inner ops first, so that a function that is made is done with.
             found = [inner for inner in function.walk() if isinstance(inner, RegionOp)]

@@ -17,6 +17,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import is_copy
 from lamina.passes.contracts.entry_attributes import constants_of
@@ -148,7 +149,9 @@ class Outlined:
 
 def outlined_ops(module: ModuleOp) -> list[Outlined]:
     """All control ops whose regions are outlined, inner ones first."""
-    functions = {f.sym_name.data: f for f in module.body.block.ops if isinstance(f, func.FuncOp)}
+    functions = {
+        f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
+    }
     found: list[Outlined] = []
     # Functions of inner regions stand in front of those of outer ones, and @main before all.
     main = [f for f in functions.values() if REGION not in f.attributes]

@@ -21,6 +21,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.control import ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.errors import InputError
+from lamina.dialects.ir_links import block_ops
 from lamina.passes.cost.fusion_limits import LEAST_STEPS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.collected_steps import (
@@ -63,7 +64,7 @@ class RollLoopsPass(ModulePass):
 
 def _roll_one(block: Block, least_steps: int) -> bool:
     """Whether a repetition of the block has become a scan."""
-    ops = list(block.ops)
+    ops = block_ops(block)
     if len(ops) < least_steps:
         return False
     for found in repetitions(ops, least_steps):

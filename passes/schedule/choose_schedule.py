@@ -23,6 +23,7 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.live_rows import LiveRowsAttr
@@ -74,7 +75,7 @@ class ChooseSchedulePass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         target = Target.parse(self.target)
         machine = Roofline.of(target)
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         kernels = [function for function in functions if KERNEL in function.attributes]
         for function in kernels:
             verify_kernel_function(function)

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.bounds import ends_of
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
@@ -154,7 +155,7 @@ def element_bits(stages: Sequence[Stage], target: Target) -> int:
     bits = 8
     for stage in stages:
         kinds = [access.element for access in stage.accesses()]
-        kinds += [result.type for op in stage.op.block.ops for result in op.results]
+        kinds += [result.type for op in block_ops(stage.op.block) for result in op.results]
         for kind in kinds:
             width = getattr(kind, "bitwidth", None)
             if width is None or width > HALF_BITS:

@@ -33,6 +33,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel import before_reshapes
@@ -80,7 +81,7 @@ class CompactArgumentsPass(ModulePass):
     name = "compact-arguments"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         entries = [f for f in functions if ENTRY in f.attributes and COMPACT in f.attributes]
         wanted = {value: e for entry in entries for value, e in _candidates(entry)}
         if not wanted:

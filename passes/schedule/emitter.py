@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
+from lamina.dialects.ir_links import append_op
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, constant_integer, constant_op
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
@@ -54,12 +55,12 @@ class Emitter:
 
     def add(self, op: Operation) -> SSAValue:
         """Append an op; returns its first result."""
-        self.block.add_op(op)
+        append_op(self.block, op)
         return op.results[0]
 
     def run(self, op: Operation) -> None:
         """Append an op without results."""
-        self.block.add_op(op)
+        append_op(self.block, op)
 
     def again(self, op: Operation) -> None:
         """Append an op that was taken out of a kernel; constants and divisors are noted."""

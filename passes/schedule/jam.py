@@ -16,6 +16,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import map_of, substitute
 from lamina.dialects.loop.body_ops import element_type
@@ -161,7 +162,7 @@ def _last(nest: GenericOp, dim: int, count: int) -> GenericOp:
     body = Region(Block(arg_types=[argument.type for argument in nest.block.args]))
     known = dict(zip(nest.block.args, body.block.args, strict=True))
     values = _copied(nest, body.block, {**known}, By(-1, 1), 0)
-    if any(isinstance(op, IndexOp) and op.dim.value.data == dim for op in nest.block.ops):
+    if any(isinstance(op, IndexOp) and op.dim.value.data == dim for op in block_ops(nest.block)):
         raise illegal(nest, f"jam = d{dim}: the body asks for its position, and some are left")
     body.block.add_op(YieldOp(values))
     return GenericOp(

@@ -10,6 +10,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.memory_ops import store_op
@@ -35,8 +36,8 @@ class KernelBody:
         self.function, block = function, function.body.block
         nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
         self.memory = Memory()
-        held = {op.operands[0]: op for op in block.ops if isinstance(op, ReshapeOp)}
-        ops = list(block.ops)
+        held = {op.operands[0]: op for op in block_ops(block) if isinstance(op, ReshapeOp)}
+        ops = block_ops(block)
         for op in ops:
             op.detach()
         self.ops = [op for op in ops[:-1] if op not in held.values()]

@@ -10,6 +10,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Attribute
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.kernel_nests import part_of
 from lamina.dialects.loop.packing import is_packed
@@ -43,7 +44,7 @@ def parts_of(function: func.FuncOp) -> list[Part]:
 
     Nor are those that run slices already: their tasks stand.
     """
-    ops = list(function.body.block.ops)
+    ops = block_ops(function.body.block)
     alone = [op for op in ops if isinstance(op, UNSTRUCTURED_OPS)]
     found = [Part([], UnstructuredTasksAttr, op=op) for op in alone]
     nests = [op for op in ops if isinstance(op, GenericOp) and is_open(op)]

@@ -24,6 +24,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import (
     FourierOp,
     GenericOp,
@@ -73,7 +74,7 @@ class LimitArgumentsPass(ModulePass):
     name = "limit-arguments"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         entries = [f for f in functions if ENTRY in f.attributes and _sizes(f)]
         if not entries:
             return

@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, Module
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import RowTasksAttr
@@ -43,7 +44,7 @@ class LimitPaddedReadsPass(ModulePass):
     name = "limit-padded-reads"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         counted = {v: c for f in functions if ENTRY in f.attributes for v, c in _counted(f)}
         if not counted:  # of known sizes: there is nothing to walk for
             for kernel in kernel_functions(op):

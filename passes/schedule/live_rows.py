@@ -10,6 +10,7 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
@@ -218,7 +219,7 @@ def _insert(emit: Emitter, place: Operation) -> None:
     """Move what was emitted in front of an op."""
     block = place.parent
     assert block is not None
-    for op in list(emit.block.ops):
+    for op in block_ops(emit.block):
         op.detach()
         block.insert_op_before(op, place)
 

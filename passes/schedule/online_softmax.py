@@ -18,6 +18,7 @@ from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, VectorType, i1, i64
 from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.vector_arith import CmpfOp
@@ -84,7 +85,7 @@ def online_softmax(largest: Sweep, total: Sweep | None = None) -> OnlineSoftmax 
 
 def _has_places(stage: Stage) -> bool:
     """Whether the body asks for positions, or reads at computed ones."""
-    return any(isinstance(op, IndexOp | ReadOp) for op in stage.op.block.ops)
+    return any(isinstance(op, IndexOp | ReadOp) for op in block_ops(stage.op.block))
 
 
 def _read_of(stage: Stage, value: SSAValue) -> int | None:
@@ -163,7 +164,9 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         (stage,) = self.sweep.stages
         body, dim = prepared.fork(), stage.inner[0]
         self._load_reads(emit, Step(stage, body, {**env, dim: at}, dim, mask, {}))
-        rest = [o for o in stage.op.block.ops if o.results and o.results[0] not in body.values]
+        rest = [
+            o for o in block_ops(stage.op.block) if o.results and o.results[0] not in body.values
+        ]
         body.run(emit, rest, {}, mask)
         value = body.vector(emit, stage.op.yielded[0])
         return value if mask is None else choose(emit, mask, value, self._start(emit)[0])

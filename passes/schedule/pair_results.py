@@ -17,6 +17,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.counted_dims import drop_ends
@@ -53,7 +54,7 @@ class PairResultsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         lanes = Target.parse(self.target).lanes(32)
         for function in kernel_functions(op):
-            nests = [nest for nest in function.body.block.ops if isinstance(nest, GenericOp)]
+            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
             nests = [nest for nest in nests if 0 not in nest.extents]
             if not any(is_packed(nest) for nest in nests):
                 for number, nest in enumerate(nests):
@@ -140,7 +141,7 @@ def _live_apart_from(nest: GenericOp, dim: int) -> LiveRows | None:
 def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:
     """Whether a nest writes parts of f32 or f64 side by side that are not read in the same way."""
     last = len(nest.extents) - 1
-    if last < 1 or nest.extents[-1] != 2 or lanes < 4 or len(list(nest.block.ops)) > MOST_PAIR_OPS:
+    if last < 1 or nest.extents[-1] != 2 or lanes < 4 or len(block_ops(nest.block)) > MOST_PAIR_OPS:
         return False
     if any(combiner != "store" for combiner in nest.combiner_names):
         return False
@@ -160,7 +161,9 @@ def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:
         if along is None or 2 * nest.extents[along] < lanes:
             return False
     assert along is not None
-    turned = any(isinstance(op, IndexOp) and op.dim.value.data == last for op in nest.block.ops)
+    turned = any(
+        isinstance(op, IndexOp) and op.dim.value.data == last for op in block_ops(nest.block)
+    )
     for value, index_map in zip(nest.inputs, nest.read_maps, strict=True):
         form = _offset(value, index_map, nest.extents)
         if form is None:

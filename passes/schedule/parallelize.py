@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
 from lamina.dialects.loop.bounds import ENDS
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
@@ -132,7 +133,7 @@ def _divide(emit: Emitter, part: Part, tasks: Any) -> None:
 
 def _taken_apart(function: func.FuncOp) -> list[Operation]:
     """The ops of a kernel, out of its block; its buffers first."""
-    ops = list(function.body.block.ops)
+    ops = block_ops(function.body.block)
     for op in ops:
         op.detach()
     return sorted(ops, key=lambda op: not isinstance(op, memref.AllocOp))
@@ -327,7 +328,7 @@ def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
     block = stages[0].op.parent_block()
     assert block is not None
     ended = set[int]()
-    if not any(isinstance(op, GenericOp) and is_packed(op) for op in block.ops):
+    if not any(isinstance(op, GenericOp) and is_packed(op) for op in block_ops(block)):
         ended = {
             place
             for place in range(len(groups[0]))

@@ -7,6 +7,7 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.memory_ops import load_op, store_op
@@ -60,7 +61,7 @@ def needed_for(op: OrderedNest | GenericOp, values: Sequence[SSAValue]) -> list[
     """The body ops that `values` depend on, in order."""
     wanted: set[SSAValue] = set(values)
     found: list[Operation] = []
-    for inner in reversed(list(op.block.ops)):
+    for inner in reversed(block_ops(op.block)):
         if not isinstance(inner, YieldOp) and any(r in wanted for r in inner.results):
             wanted.update(inner.operands)
             found.append(inner)

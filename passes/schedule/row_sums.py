@@ -13,6 +13,7 @@ from math import prod
 from xdsl.dialects import arith, scf
 from xdsl.ir import Block, Operation, Region, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, LiveTurnsOp, YieldOp
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.scalar_ops import constant_integer
@@ -44,7 +45,7 @@ def emit_sums(
     """
     sweeps = scheduled_sweeps(list(stages))
     segment = RowSumsSegment(sweeps, memory, outputs)
-    counter, ops = loop.body.block.args[0], list(loop.body.block.ops)
+    counter, ops = loop.body.block.args[0], block_ops(loop.body.block)
     for op in ops:
         op.detach()
     allocate_scratch(emit, sweeps, memory, outputs)

@@ -12,6 +12,7 @@ from math import prod
 from xdsl.dialects import scf
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
@@ -50,7 +51,7 @@ from lamina.passes.schedule.task_slices import (
 def emit_loop(emit: Emitter, loop: Operation, memory: Memory) -> None:
     """Append a loop of a kernel; the nests in it become loops over vectors."""
     assert isinstance(loop, LOOPS)
-    nests = [op for op in loop.body.block.ops if isinstance(op, GenericOp)]
+    nests = [op for op in block_ops(loop.body.block) if isinstance(op, GenericOp)]
     if any(map(summed_rows, nests)):
         _emit_sums(emit, loop, nests, memory)
         return
@@ -131,7 +132,7 @@ def _emit_sums(emit: Emitter, loop: Operation, nests: Sequence[GenericOp], memor
 def _detached(loop: Operation) -> list[Operation]:
     """The ops of a loop's body, taken out of it."""
     assert isinstance(loop, LOOPS)
-    ops = list(loop.body.block.ops)
+    ops = block_ops(loop.body.block)
     for op in ops:
         op.detach()
     return ops
@@ -376,5 +377,5 @@ def _runs(ops: Sequence[Operation]) -> list[list[GenericOp]]:
             continue
         run = None
         if isinstance(op, LOOPS):
-            found += _runs(list(op.body.block.ops))
+            found += _runs(block_ops(op.body.block))
     return found

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, row_major_strides
 from lamina.dialects.loop.bounds import ends_of
@@ -132,7 +133,7 @@ def _stage(op: GenericOp) -> Stage:
         _access(op, value, index_map, None)
         for value, index_map in zip(op.outs, op.write_maps, strict=True)
     ]
-    indexed = frozenset(o.dim.value.data for o in op.block.ops if isinstance(o, IndexOp))
+    indexed = frozenset(o.dim.value.data for o in block_ops(op.block) if isinstance(o, IndexOp))
     combiners, reduced = op.combiner_names, frozenset(op.reduction_dims)
     totals: tuple[str, ...] = ()
     if summed_rows(op):

@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part
 from lamina.dialects.loop.packing import is_packed
@@ -58,7 +59,7 @@ def vectorize(function: func.FuncOp) -> None:
         if is_open(nest) and nest not in left and rows_of(nest):
             raise illegal(nest, "its rows are not in tasks yet: run parallelize first")
     drop_scattered_ends(function, nests)
-    loops = [op for op in function.body.block.ops if isinstance(op, LOOPS)]
+    loops = [op for op in block_ops(function.body.block) if isinstance(op, LOOPS)]
     apart = {loop for loop in loops if _hands_nothing_on(loop)}
     body = KernelBody(function)
     task: list[Operation] = []

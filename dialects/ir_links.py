@@ -1,0 +1,75 @@
+"""The links of xDSL's IR, followed and changed where passes do little else.
+
+xDSL's methods go through views and check what holds anyway where an op has just been made: a walk
+over a block takes four calls an op, `list(block.ops)` twice that, a value that takes over a use
+some twenty calls. What these functions do is the same, in the same order.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from xdsl.ir import Block, Operation, SSAValue, SSAValues
+
+# pyright: reportPrivateUsage=false
+
+
+def block_ops(block: Block) -> list[Operation]:
+    """The ops of a block, as `list(block.ops)`."""
+    found: list[Operation] = []
+    op = block._first_op
+    while op is not None:
+        found.append(op)
+        op = op._next_op
+    return found
+
+
+def append_op(block: Block, op: Operation) -> None:
+    """`block.add_op(op)`, for an op that stands nowhere and does not hold the block."""
+    if op.parent is not None:
+        raise ValueError(f"{op.name} stands in a block already")
+    op.parent, last = block, block._last_op
+    if last is None:
+        block._first_op = op
+    else:
+        last._next_op, op._prev_op = op, last
+    block._last_op = op
+
+
+def replace_uses(old: SSAValue, new: SSAValue) -> None:
+    """`old.replace_all_uses_with(new)`."""
+    if new is old:
+        return
+    use, uses = old.first_use, []
+    while use is not None:
+        uses.append(use)
+        use = use._next_use
+    for use in uses:
+        op, place = use._operation, use._index
+        operands = op._operands
+        op._operands = SSAValues((*operands[:place], new, *operands[place + 1 :]))
+        new.add_use(use)
+    old.first_use = None
+    take_name(new, old)
+
+
+def take_name(new: SSAValue, old: SSAValue) -> None:
+    """`new.name_hint = old.name_hint`, for a value without a name."""
+    if old._name is not None and new._name is None:
+        new._name = _carried(old._name)
+
+
+_carried = lru_cache(maxsize=4096)(SSAValue.extract_valid_name)
+
+
+def erase_op(op: Operation) -> None:
+    """`Rewriter.erase_op(op)`: the op stands nowhere and uses nothing any more.
+
+    Raises ValueError if one of its results has a use.
+    """
+    for result in op.results:
+        if result.first_use is not None:
+            raise ValueError(f"a result of '{op.name}' that is erased has uses")
+    if op.parent is not None:
+        op.parent.detach_op(op)
+    op.drop_all_references()

@@ -1,0 +1,43 @@
+"""Whether ops have side effects, asked once of their classes where these tell."""
+
+from __future__ import annotations
+
+from functools import cache
+
+from xdsl.ir import Operation
+from xdsl.traits import (
+    MemoryEffect,
+    NoMemoryEffect,
+    Pure,
+    RecursiveMemoryEffect,
+    is_side_effect_free,
+)
+
+from lamina.dialects.ir_links import block_ops
+
+
+def is_free_of_effects(op: Operation) -> bool:
+    """As xDSL's `is_side_effect_free`, which collects all effects of an op and of all under it."""
+    told = _told_by(type(op))
+    if told is not None:
+        return told
+    if _asks_inner_ops(type(op)):
+        blocks = [block for region in op.regions for block in region.blocks]
+        return all(is_free_of_effects(inner) for block in blocks for inner in block_ops(block))
+    return is_side_effect_free(op)
+
+
+@cache
+def _told_by(kind: type[Operation]) -> bool | None:
+    """What is so for all ops of a class; None where it depends on the op."""
+    traits = {type(trait) for trait in kind.get_traits_of_type(MemoryEffect)}
+    if not traits:
+        return False
+    return True if traits <= {NoMemoryEffect, Pure} else None
+
+
+@cache
+def _asks_inner_ops(kind: type[Operation]) -> bool:
+    """Whether an op has the effects of those in its regions, and no others."""
+    traits = {type(trait) for trait in kind.get_traits_of_type(MemoryEffect)}
+    return traits <= {NoMemoryEffect, Pure, RecursiveMemoryEffect}
