@@ -6,7 +6,11 @@ from functools import cache
 
 from xdsl.ir import Operation
 from xdsl.traits import (
+    MemoryAllocEffect,
     MemoryEffect,
+    MemoryFreeEffect,
+    MemoryReadEffect,
+    MemoryWriteEffect,
     NoMemoryEffect,
     Pure,
     RecursiveMemoryEffect,
@@ -14,6 +18,9 @@ from xdsl.traits import (
 )
 
 from lamina.dialects.ir_links import block_ops
+
+_NONE = {NoMemoryEffect, Pure}
+_EFFECTS = {MemoryReadEffect, MemoryWriteEffect, MemoryAllocEffect, MemoryFreeEffect}
 
 
 def is_free_of_effects(op: Operation) -> bool:
@@ -31,13 +38,13 @@ def is_free_of_effects(op: Operation) -> bool:
 def _told_by(kind: type[Operation]) -> bool | None:
     """What is so for all ops of a class; None where it depends on the op."""
     traits = {type(trait) for trait in kind.get_traits_of_type(MemoryEffect)}
-    if not traits:
+    if not traits or traits & _EFFECTS:
         return False
-    return True if traits <= {NoMemoryEffect, Pure} else None
+    return True if traits <= _NONE else None
 
 
 @cache
 def _asks_inner_ops(kind: type[Operation]) -> bool:
     """Whether an op has the effects of those in its regions, and no others."""
     traits = {type(trait) for trait in kind.get_traits_of_type(MemoryEffect)}
-    return traits <= {NoMemoryEffect, Pure, RecursiveMemoryEffect}
+    return traits <= {*_NONE, RecursiveMemoryEffect}

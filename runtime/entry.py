@@ -23,6 +23,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.narrow_types import CODES
 from lamina.dialects.sizes import FormulaAttr
 from lamina.passes.contracts.argument_sizes import NUMBERS
@@ -263,6 +264,7 @@ def _steps(attribute: Attribute | None) -> tuple[tuple[str, int], ...] | None:
     return tuple((step.kind, step.value) for step in room_for(attribute.data).steps())
 
 
+@once_an_object
 def element_name(type_: Attribute) -> str:
     """An element type as IR spells it: f32, i1, ui8, complex<f32>."""
     if isinstance(type_, ComplexType):

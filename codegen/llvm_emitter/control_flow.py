@@ -110,7 +110,7 @@ def _once(
     w.bind(index, lower)
     for argument, start in zip(carried, starts, strict=True):
         w.alias(argument, start)
-    w.run(iter(block.ops))
+    w.run(block)
     terminator = block.last_op
     assert terminator is not None
     for result, last in zip(results, terminator.operands, strict=True):
@@ -119,7 +119,7 @@ def _once(
 
 def _body(w: FunctionWriter, block: Block) -> list[str]:
     """Emits a block's ops; gives the operands of what its terminator yields."""
-    w.run(iter(block.ops))
+    w.run(block)
     terminator = block.last_op
     assert terminator is not None
     return [w.value(v) for v in operands_of(terminator)]

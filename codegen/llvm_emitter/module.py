@@ -180,7 +180,7 @@ def _kernel(writer: ModuleWriter, op: func.FuncOp, linkage: str) -> None:
     if op.sym_name.data in writer.team_kernels:
         w.team = ("%thread", "%threads", "%arrived")
         parameters += ["i64 %thread", "i64 %threads", "ptr %arrived"]
-    w.run(iter(op.body.block.ops))
+    w.run(op.body.block)
     header = f"define {linkage} void @{symbol}({', '.join(parameters)})"
     writer.functions.append(w.text(header))
 
@@ -211,7 +211,7 @@ def _entry(writer: ModuleWriter, op: func.FuncOp) -> None:
         if not isinstance(argument.type, MemRefType):
             raise unsupported(op, f"entry argument {number} is no memref")
         w.places[argument] = number, "0"
-    w.run(iter(op.body.block.ops))
+    w.run(op.body.block)
     status = w.emit(f"load i32, ptr {w.status}")
     writer.functions.append(
         w.text(f"define i32 @{name}(ptr noalias readonly %args)", f"i32 {status}")

@@ -101,7 +101,7 @@ def _share(w: FunctionWriter, lower: str, upper: str, step: str) -> tuple[str, s
 
 def _team(w: FunctionWriter, op: TeamOp) -> None:
     if not w.module.options.openmp or w.team != ALONE:
-        w.run(iter(op.body.block.ops))
+        w.run(op.body.block)
         return
     after = ""
     if op.live is not None and op.least_rows is not None:
@@ -110,7 +110,7 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
         w.branch(enough, several, alone)
         w.start_block(alone)
         with _alone(w):
-            w.run(iter(op.body.block.ops))
+            w.run(op.body.block)
         w.jump(after)
         w.start_block(several)
     captured = _captured(w, op)
@@ -185,7 +185,7 @@ def _thread_function(
     for number, value in enumerate(captured):
         t.assign(value, f"load {w.type(value)}, ptr {_field(t, layout, '%context', number)}")
     t.team = (_asked(t, "omp_get_thread_num"), _asked(t, "omp_get_num_threads"), "%context")
-    t.run(iter(op.body.block.ops))
+    t.run(op.body.block)
     w.module.functions.append(t.text(f"define internal void @{name}(ptr %context)"))
 
 
@@ -196,13 +196,13 @@ def _asked(w: FunctionWriter, question: str) -> str:
 
 def _single(w: FunctionWriter, op: SingleOp) -> None:
     if w.team == ALONE:
-        w.run(iter(op.body.block.ops))
+        w.run(op.body.block)
         return
     first, after = w.label("first"), w.label("others")
     w.branch(w.emit(f"icmp eq i64 {w.team[0]}, 0"), first, after)
     w.start_block(first)
     with _alone(w):
-        w.run(iter(op.body.block.ops))
+        w.run(op.body.block)
     w.jump(after)
     w.start_block(after)
 

@@ -7,15 +7,16 @@ A function's lines are a nested list: each open loop keeps a list just before it
 does not change inside a loop is written outside it at once, with no later pass to move it.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import types
 from lamina.codegen.target import Target
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.places import place_of
 
 
@@ -130,7 +131,7 @@ class FunctionWriter:
 
     def value(self, ssa: SSAValue) -> str:
         """The LLVM operand of an SSA value; that of a place is written where it is asked for."""
-        place = self.places.get(ssa)
+        place = self.places.get(ssa) if self.places else None
         return self.values[ssa] if place is None else self._pointer(ssa, *place)
 
     def _pointer(self, ssa: SSAValue, number: int, offset: str) -> str:
@@ -156,7 +157,7 @@ class FunctionWriter:
 
     def alias(self, ssa: SSAValue, source: SSAValue) -> None:
         """`ssa` is `source` under another type with the same LLVM type."""
-        if source in self.places:
+        if self.places and source in self.places:
             self.places[ssa] = self.places[source]
             return
         self.values[ssa] = self.values[source]
@@ -212,10 +213,10 @@ class FunctionWriter:
 
     # Operations.
 
-    def run(self, operations: Iterator[Operation]) -> None:
-        """Emits operations in order."""
+    def run(self, block: Block) -> None:
+        """Emits the operations of a block in order."""
         emitters = self.emitters
-        for op in operations:
+        for op in block_ops(block):
             emitter = emitters.get(type(op))
             if emitter is None:
                 raise unsupported(op, "no machine code for this op at the scheduled level")

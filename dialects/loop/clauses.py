@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
+from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
 from xdsl.ir import Data
@@ -123,7 +124,7 @@ class Clauses(ABC):
 
     def texts(self) -> dict[str, str]:
         """Each clause that is said, by its name, as it is printed."""
-        said = ((f, getattr(self, f.name)) for f in fields(self))
+        said = ((f, getattr(self, f.name)) for f in _fields_of(type(self)))
         return {
             f.name: f"{f.name}{f.metadata['kind'].text(value)}"
             for f, value in said
@@ -149,10 +150,11 @@ class Clauses(ABC):
 
     def verify(self) -> None:
         """Raises VerifyException for numbers that no schedule has."""
-        for entry in fields(self):
-            value, words = getattr(self, entry.name), entry.metadata["words"]
+        for entry in _fields_of(type(self)):
+            value = getattr(self, entry.name)
             if value is None:
                 continue
+            words = entry.metadata["words"]
             where = f"#{self.attribute_name}: {entry.name}"
             count = value.count if isinstance(value, By) else value
             counts = entry.metadata["kind"] in (NUMBER, ROWS, BY)
@@ -170,8 +172,14 @@ class Clauses(ABC):
 
     def completed_by(self, chosen: Clauses) -> Any:
         """These clauses, and those of `chosen` where these leave them open."""
-        own = {f.name: getattr(self, f.name) for f in fields(self)}
-        return replace(chosen, **{k: v for k, v in own.items() if v is not None})
+        own = {f.name: getattr(self, f.name) for f in _fields_of(type(self))}
+        said = {k: v for k, v in own.items() if v is not None}
+        return replace(chosen, **said) if said else chosen
+
+
+@cache
+def _fields_of(kind: type[Clauses]) -> tuple[Field[Any], ...]:
+    return fields(kind)  # which looks through all of them each time
 
 
 def _verify_factors(where: str, factors: tuple[int, ...]) -> None:

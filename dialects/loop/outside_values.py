@@ -14,9 +14,12 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import Float16Type, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.predicates import EQ, NE
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
+from lamina.dialects.loop.segments import used_dims_of
+from lamina.dialects.op_accessors import operands_of
 
 MOST_EXACT = 1 << 53
 """Integers below this are themselves in a double."""
@@ -131,17 +134,17 @@ class OutsideBody:
         self, dim: int | None, known: Mapping[SSAValue, Value], reads: Mapping[int, Value]
     ) -> Given:
         values: dict[SSAValue, Value] = dict(known)
+        used = used_dims_of(self.nest.properties["input_maps"])
         for number, memory in enumerate(self.nest.inputs):
-            used = self.nest.read_maps[number].used_dims()
             if number in reads:
                 values[self.nest.block.args[number]] = reads[number]
             elif (
                 memory in self.rows
                 and self.nest.pad_values[number] is None
-                and (dim is None or dim not in used)
+                and (dim is None or dim not in used[number])
             ):
                 values[self.nest.block.args[number]] = self.rows[memory]
-        for op in self.nest.block.ops:
+        for op in block_ops(self.nest.block):
             if len(op.results) == 1 and op.results[0] not in values:
                 made = self._value(op, values, dim)
                 if made is not None:
@@ -151,7 +154,7 @@ class OutsideBody:
     def _value(
         self, op: Operation, values: Mapping[SSAValue, Value], dim: int | None
     ) -> Value | None:
-        known = [values.get(o) for o in op.operands]
+        known = [values.get(o) for o in operands_of(op)]
         match op:
             case arith.ConstantOp():
                 data = getattr(getattr(op.value, "value", None), "data", None)

@@ -91,6 +91,12 @@ def words_of(array: Any) -> tuple[str, ...]:
 
 
 @once_an_object
+def walked_dims(index_map: AffineMap) -> tuple[tuple[int, ...], ...]:
+    """For each result of a map, the dimensions that it uses, in their order."""
+    return tuple([tuple(sorted(expr.used_dims())) for expr in index_map.results])
+
+
+@once_an_object
 def used_dims_of(array: Any) -> tuple[frozenset[int], ...]:
     """The dimensions that each of the maps in an array uses."""
     return tuple([frozenset(index_map.used_dims()) for index_map in maps_of(array)])

@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.identity_cache import once_an_object
 from lamina.passes.refusal import invalid
 
 ARGUMENT, RESULT = "argument", "result"
@@ -71,14 +72,27 @@ def _declared(
         raise invalid(
             function, f"@{name} has {len(types)} {place}s, and attributes of {len(entries)}"
         )
-    kinds = [text_of(entry.get("lamina.kind")) or default for entry in entries]
-    names = given_names(kinds, [text_of(entry.get("lamina.name")) for entry in entries])
+    if attributes is None:
+        kinds = (default,) * len(entries)
+        names = given_names(kinds, [None] * len(entries))
+    else:
+        kinds, names = _kinds_and_names(attributes, default)
     return [
         Declared(function, place, number, type_, entry, kind, name)
         for number, (type_, entry, kind, name) in enumerate(
             zip(types, entries, kinds, names, strict=True)
         )
     ]
+
+
+@once_an_object
+def _kinds_and_names(
+    attributes: ArrayAttr[DictionaryAttr], default: str
+) -> tuple[Sequence[str], Sequence[str]]:
+    """Those that attributes say, which few passes change and many ask for."""
+    kinds = [text_of(entry.data.get("lamina.kind")) or default for entry in attributes]
+    given = [text_of(entry.data.get("lamina.name")) for entry in attributes]
+    return kinds, given_names(kinds, given)
 
 
 def text_of(attribute: Attribute | None) -> str | None:

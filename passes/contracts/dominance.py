@@ -5,10 +5,13 @@ Ops that are isolated from above (functions, kernels, nests, branches) see their
 
 from __future__ import annotations
 
+from functools import cache
+
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.traits import IsolatedFromAbove
 
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.op_accessors import operands_of
 from lamina.passes.refusal import invalid
 
 
@@ -51,16 +54,22 @@ def _check_block(block: Block, visible: set[SSAValue]) -> list[SSAValue]:
     """Check one block and return what it defines, which stays in `visible`."""
     made: list[SSAValue] = list(block.args)
     visible.update(made)
-    for op in block.ops:
-        for index, operand in enumerate(op.operands):
-            if operand not in visible:
-                raise invalid(op, _message(op, index, operand))
-        isolated = bool(op.regions) and op.has_trait(IsolatedFromAbove)
+    for op in block_ops(block):
+        operands = operands_of(op)
+        if not visible.issuperset(operands):
+            index = next(n for n, operand in enumerate(operands) if operand not in visible)
+            raise invalid(op, _message(op, index, operands[index]))
+        isolated = bool(op.regions) and _is_isolated(type(op))
         for region in op.regions:
             _check_region(region, set() if isolated else visible)
         made.extend(op.results)
         visible.update(op.results)
     return made
+
+
+@cache
+def _is_isolated(kind: type[Operation]) -> bool:
+    return kind.has_trait(IsolatedFromAbove)
 
 
 def _forget(values: list[SSAValue], visible: set[SSAValue]) -> None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
 from xdsl.ir import Block, Operation
 
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, before_reshapes
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.packing import is_packed
+from lamina.dialects.loop.segments import array64
 
 NOT_FUSED = "lamina.not_fused"
 """Attribute of a kernel: why it was not joined with others, an array of reasons."""
@@ -60,7 +62,7 @@ def set_numbers(kernel: Operation, numbers: Iterable[int]) -> None:
     """Give a kernel its numbers."""
     kept = sorted(set(numbers))
     if kept:
-        kernel.attributes[NUMBERS] = DenseArrayBase.from_list(i64, kept)
+        kernel.attributes[NUMBERS] = array64(*kept)
 
 
 def add_reasons(kernel: Operation, reasons: Iterable[Reason]) -> None:
@@ -71,7 +73,7 @@ def add_reasons(kernel: Operation, reasons: Iterable[Reason]) -> None:
     kernel.attributes.pop(OTHERS, None)
     if any(other >= 0 for other, _ in kept):
         others = [other for other, _ in kept]
-        kernel.attributes[OTHERS] = DenseArrayBase.from_list(i64, others)
+        kernel.attributes[OTHERS] = array64(*others)
 
 
 def take_reasons(kernel: Operation, parts: Sequence[Operation]) -> None:
@@ -162,6 +164,7 @@ def _label(kernel: KernelOp) -> str:
     return "loop.kernel" if last is None else label_of(last)
 
 
+@once_an_object
 def _integers(attribute: object) -> tuple[int, ...]:
     if not isinstance(attribute, DenseArrayBase):
         return ()

@@ -22,6 +22,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.nest_attributes import LAYOUT
+from lamina.dialects.loop.segments import used_dims_of, walked_dims
 from lamina.dialects.op_disposal import erase
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
@@ -125,9 +126,9 @@ def _in_order_of_memory(nest: GenericOp) -> None:
     rank = len(nest.extents)
     named: dict[int, None] = {}
     for index_map in (nest.write_maps[0], *nest.read_maps):
-        for expr in index_map.results:
-            named.update(dict.fromkeys(sorted(expr.used_dims())))
-    kept = nest.write_maps[0].used_dims()
+        for walked in walked_dims(index_map):
+            named.update(dict.fromkeys(walked))
+    kept = used_dims_of(nest.properties["output_maps"])[0]
     dims = [*named, *(d for d in range(rank) if d not in named)]
     order = [d for d in dims if d in kept] + [d for d in dims if d not in kept]
     if order == list(range(rank)) or nest.monoids:

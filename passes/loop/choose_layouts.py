@@ -27,6 +27,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, in_vectors
+from lamina.dialects.loop.segments import walked_dims
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
@@ -217,7 +218,8 @@ def _filled(columns: int, panel: int) -> float:
 def _walked(nest: GenericOp, number: int, *, written: bool = False) -> list[set[int]]:
     """For each axis of an access, the dimensions of several positions that walk it."""
     index_map = nest.write_maps[number] if written else nest.read_maps[number]
-    return [{d for d in e.used_dims() if nest.extents[d] > 1} for e in index_map.results]
+    extents = nest.extents
+    return [{d for d in dims if extents[d] > 1} for dims in walked_dims(index_map)]
 
 
 def _accesses(nest: GenericOp) -> list[tuple[SSAValue, list[set[int]]]]:
