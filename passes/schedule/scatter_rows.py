@@ -31,6 +31,7 @@ from lamina.passes.schedule.live_rows import ends_of
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import needed_for, varying_along
+from lamina.passes.schedule.scatter_checks import kept_place, write_kept
 from lamina.passes.schedule.strided_access import Elements
 
 
@@ -211,6 +212,12 @@ class ScatterRows:
         it is: from the element offset on, with the ops that are left."""
         op, left = self.op, list(ops)
         places = op.places[:-1] if self.lanes > 1 else op.places
+        number = kept_place(op, self.kept, len(places))
+        if number is not None:
+            asked = places if op.mask is None else (*places, op.mask)
+            left = self._run_first(emit, body, left, asked)
+            self._write_kept(emit, body, places, number, lambda e, at: update(e, at, left))
+            return
         masked = emit
         if op.mask is not None:
             left = self._run_first(emit, body, left, [op.mask])
@@ -223,6 +230,31 @@ class ScatterRows:
             _close(masked, target, inside)
         if op.mask is not None:
             _close(emit, masked, body.values[op.mask].value)
+
+    def _write_kept(
+        self,
+        emit: Emitter,
+        body: Body,
+        places: Sequence[SSAValue],
+        number: int,
+        update: Callable[[Emitter, Index], None],
+    ) -> None:
+        """Write where the one of the places that is asked is kept."""
+        shape, mask = shape_of(self.op.into), self.op.mask
+        strides = self.memory.strides.get(self.op.outs[0], row_major_strides(shape))
+        body.materialize(emit, places[number])
+        index, end = body.values[places[number]].value, self.kept[number]
+        assert end is not None
+
+        def write(target: Emitter) -> None:
+            at: Index = 0
+            for place, stride in zip(places, strides, strict=False):
+                known = body.indices.get(place)
+                at = target.plus(at, target.times(index if known is None else known.base, stride))
+            update(target, at)
+
+        given = None if mask is None else body.values[mask].value
+        write_kept(emit, (index, end, shape[number]), given, write)
 
     def _run_first(
         self,
