@@ -10,11 +10,15 @@ from xdsl.ir import Operation, SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.memory_ops import load_op, store_op
+from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.nest import OrderedNest
-from lamina.passes.schedule.body import Affine, Body, Lane
+from lamina.passes.cost.unstructured_cost import COPIED_BYTES, COPIED_VECTORS
+from lamina.passes.schedule.body import Affine, Body, Lane, load
+from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.peel import whole_steps
+from lamina.passes.schedule.strided_access import Elements
 
 
 class Point:
@@ -108,13 +112,21 @@ def over_points(
 
 
 def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: Index) -> None:
-    """target[i] = source[i] for rank-1 memrefs."""
+    """target[i] = source[i] for rank-1 memrefs, in vectors but for the last ones."""
+    bits = getattr(Elements(source, 0).element, "bitwidth", 8 * COPIED_BYTES)  # complex: one by one
+    lanes = max(COPIED_BYTES // max(bits // 8, 1), 1)
+    low: Index = 0
+    for unroll, width in ((COPIED_VECTORS, lanes), (1, lanes), (1, 1)):
 
-    def one(inner: Emitter, at: list[Index]) -> None:
-        value = inner.add(load_op(source, [inner.value(at[0])]))
-        inner.run(store_op(value, target, [inner.value(at[0])]))
+        def step(inner: Emitter, at: Index, unroll: int = unroll, width: int = width) -> None:
+            places = [inner.plus(at, number * width) for number in range(unroll)]
+            values = [load(inner, Elements(source, place, 1, width)).value for place in places]
+            for place, value in zip(places, values, strict=True):
+                store(inner, value, Elements(target, place, 1, width))
 
-    over_points(emit, [(0, count)], one)
+        high = whole_steps(emit, low, count, unroll * width)
+        emit.each(low, high, unroll * width, step)
+        low = high
 
 
 def elements(value: SSAValue) -> int:

@@ -26,10 +26,14 @@ func.func private @rows(%i: memref<6xi64>, %x: memref<6x128xf32>, %t: memref<10x
   func.return
 }
 
-// Places that differ along a row have no vectors, nor has a mask that does.
+// Places that differ along a row have no vectors, nor has a mask that does. What is copied first has.
 // CHOSEN-LABEL: @apart
 // CHOSEN-NOT:     lanes
 // CHECK-LABEL: @apart
+// CHECK-COUNT-5: vector.store %{{[0-9]+}}, %{{[0-9]+}}[%{{[0-9]+}}] : memref<80xf32>, vector<16xf32>
+// CHECK-NOT:     vector.store
+// CHECK-LABEL: @masked
+// CHECK-COUNT-5: vector.store
 // CHECK-NOT:     vector.store
 func.func private @apart(%i: memref<6x8xi64>, %x: memref<6x8xf32>, %t: memref<10x8xf32>, %y: memref<10x8xf32>) attributes {lamina.kernel} {
   loop.scatter (d0, d1) in [6, 8] reads(%i[d0, d1] : memref<6x8xi64>, %x[d0, d1] : memref<6x8xf32>) into(%t : memref<10x8xf32> -> %y : memref<10x8xf32>) {
@@ -55,6 +59,7 @@ func.func private @masked(%i: memref<6xi64>, %m: memref<8xi1>, %t: memref<10x8xf
 // CHOSEN-LABEL: @wide
 // CHOSEN-SAME:    lamina.schedule = [#loop.unstructured<{{.*}}lanes = 8{{.*}}>]
 // CHECK-LABEL: @wide
+// CHECK:         cf.assert
 // CHECK:         vector.store %{{.*}} : memref<320xi64>, vector<8xi64>
 func.func private @wide(%i: memref<6xi64>, %x: memref<6x32xi64>, %t: memref<10x32xi64>, %y: memref<10x32xi64>) attributes {lamina.kernel} {
   loop.scatter (d0, d1) in [6, 32] reads(%i[d0] : memref<6xi64>, %x[d0, d1] : memref<6x32xi64>) into(%t : memref<10x32xi64> -> %y : memref<10x32xi64>) {
