@@ -73,8 +73,8 @@ SCATTER_TASKS = 16
 COPIED_BYTES = 64
 """Bytes of each vector of a copy: a register where those have 512 bits, two or four elsewhere."""
 COPIED_VECTORS = 4
-"""Vectors of a step of a copy: `index_add` of 4x200x128 f32, which copies first, takes 48 us so, and
-111 where it copies one by one (a thread of a loaded Cascade Lake)."""
+"""Vectors of a step of a copy: `index_add` of 4x200x128 f32, which copies first, takes 48 us so,
+and 111 where it copies one by one (a thread of a loaded Cascade Lake)."""
 COMPARED_VECTORS = 4
 """Vectors that are compared before the branch: it costs as much as they do."""
 MOST_KEPT = 64
