@@ -21,11 +21,10 @@ from typing import Any, Protocol
 
 from xdsl.dialects.builtin import ModuleOp, TensorType, f32, f64, i1
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.pattern_rewriter import PatternRewriter, RewritePattern
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.control import RegionOp
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.ir_links import replace_uses, take_name
@@ -39,7 +38,7 @@ from lamina.dialects.sizes.size_values import size_values
 from lamina.dialects.source import describe_location
 from lamina.lowering.accepted_types import refuse_other_types
 from lamina.lowering.extended_lowerings import FaultyLoweringError, by_extension
-from lamina.lowering.sized_types import becomes_size, refuse_sizes_within, sized_types
+from lamina.lowering.sized_types import becomes_size, sized_types, sizes_within
 from lamina.lowering.tensor_types import element_of, is_complex
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.contracts.contracts import allow_ops
@@ -271,20 +270,22 @@ class Conversion:
             self._convert_regions(root, kept)
 
     def _convert_regions(self, root: Operation, kept: Collection[str]) -> None:
-        prefix, is_open = self.source + ".", size_values.get() is not None
         for region in root.regions:
             for block in region.blocks:
-                op = block.first_op
-                while op is not None:
-                    following = op.next_op
-                    if is_open and isinstance(op, RegionOp):
-                        refuse_sizes_within(op)
-                    if op.regions:
-                        self.convert(op, kept)
-                    taken = op.name not in kept and self._takes(op.name, prefix)
-                    if taken and not (is_open and op.results and becomes_size(op)):
-                        self.apply(op)
-                    op = following
+                with sizes_within(root, block):
+                    self._convert_block(block, kept)
+
+    def _convert_block(self, block: Block, kept: Collection[str]) -> None:
+        prefix, is_open = self.source + ".", size_values.get() is not None
+        op = block.first_op
+        while op is not None:
+            following = op.next_op
+            if op.regions:
+                self.convert(op, kept)
+            taken = op.name not in kept and self._takes(op.name, prefix)
+            if taken and not (is_open and op.results and becomes_size(op)):
+                self.apply(op)
+            op = following
 
     def _takes(self, name: str, prefix: str) -> bool:
         entry = extended("lowering", name)

@@ -225,6 +225,7 @@ ENTERING: dict[str, tuple[str, ...]] = {
     "aten": (*_CALLS, "number-arguments", "allow-lower-ops"),
     "core_aten": (*_CALLS, "allow-lower-ops"),
     "linalg": (*_CALLS, "linalg-number-arguments"),
+    "loop": (*_CALLS, "outline-regions"),
     "stablehlo": (*_CALLS, "verify-stablehlo"),
 }
 """What is done with a program that enters at a tensor layer, in front of the contract."""

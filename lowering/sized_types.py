@@ -10,8 +10,9 @@ A lowering that asks what the ranges of sizes do not decide is refused, with the
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 
 from xdsl.dialects import arith, tensor
@@ -20,6 +21,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntAttr,
     IntegerAttr,
+    IntegerType,
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
@@ -31,26 +33,32 @@ from lamina.dialects.sizes import Extent, Size, SizeName, quotients, telling
 from lamina.dialects.sizes.size_values import size_values
 from lamina.passes.contracts.argument_sizes import NUMBERS, is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.contracts.symbolic_shapes import UNKNOWN, SymbolicShapes, infer_shapes
 from lamina.passes.refusal import unsupported
 
 INDEX = IndexType()
 
 
-class FunctionSizes:
-    """The sizes of a function as values that it computes first of all, each once."""
+class BlockSizes(ABC):
+    """The sizes of a block as values that it computes first of all, each once.
 
-    def __init__(self, function: FuncOp, known: SymbolicShapes) -> None:
-        self._block = function.body.block
-        self._numbers: dict[SSAValue, Extent] = dict(known.numbers)
+    `numbers` are the integers of the function that are sizes, which gets those that are made.
+    """
+
+    def __init__(self, block: Block, numbers: dict[SSAValue, Extent]) -> None:
+        self._block, self._numbers = block, numbers
         self._made: dict[Extent, SSAValue] = {}
         self._last: Operation | None = None
-        self._told = _told_by(function)
         for op in takewhile(_is_of_sizes, self._block.ops):  # those of a conversion before
             self._last = op
             value = op.results[0]
             if value.type == INDEX and value in self._numbers:
                 self._made.setdefault(self._numbers[value], value)
+
+    @property
+    def numbers(self) -> dict[SSAValue, Extent]:
+        """All integers that are sizes."""
+        return self._numbers
 
     def extent(self, value: SSAValue) -> Extent | None:
         """What a number is in sizes of the arguments; None if it is no size."""
@@ -76,6 +84,31 @@ class FunctionSizes:
     def _compute(self, size: Extent) -> SSAValue:
         if not isinstance(size, Size):
             return self._add(arith.ConstantOp(IntegerAttr(size, INDEX)))
+        return self._of_size(size)
+
+    @abstractmethod
+    def _of_size(self, size: Size) -> SSAValue:
+        """What is no number, as a value of index type."""
+
+    def _add(self, op: Operation) -> SSAValue:
+        if self._last is not None:
+            self._block.insert_op_after(op, self._last)
+        elif self._block.first_op is not None:
+            self._block.insert_op_before(op, self._block.first_op)
+        else:
+            self._block.add_op(op)
+        self._last = op
+        return op.results[0]
+
+
+class FunctionSizes(BlockSizes):
+    """The sizes of a function, computed of the extents of its arguments."""
+
+    def __init__(self, function: FuncOp, known: SymbolicShapes) -> None:
+        super().__init__(function.body.block, dict(known.numbers))
+        self._told = _told_by(function)
+
+    def _of_size(self, size: Size) -> SSAValue:
         if size.is_name and not size.has_quotients:
             return self._of_name(next(iter(size.names)))
         if size.is_name:
@@ -111,15 +144,23 @@ class FunctionSizes:
             made = self._add(arith.FloorDivSIOp(made, self.value(factor)))
         return made
 
-    def _add(self, op: Operation) -> SSAValue:
-        if self._last is not None:
-            self._block.insert_op_after(op, self._last)
-        elif self._block.first_op is not None:
-            self._block.insert_op_before(op, self._block.first_op)
-        else:
-            self._block.add_op(op)
-        self._last = op
-        return op.results[0]
+
+class RegionSizes(BlockSizes):
+    """The sizes of one region of a branch or loop, which are operands of it."""
+
+    def __init__(self, op: RegionOp, block: Block, outer: BlockSizes) -> None:
+        super().__init__(block, outer.numbers)
+        self._op, self._outer = op, outer
+
+    def _of_size(self, size: Size) -> SSAValue:
+        inputs = self._op.groups[-1]
+        first = len(self._block.args) - len(inputs)
+        for place, operand in enumerate(inputs):
+            if operand.type == INDEX and self._numbers.get(operand) == size:
+                return self._block.args[first + place]
+        arguments = self._op.add_input(self._outer.value(size))
+        self._numbers.update((argument, size) for argument in arguments)
+        return arguments[self._op.blocks.index(self._block)]
 
 
 def _is_of_sizes(op: Operation) -> bool:
@@ -154,6 +195,7 @@ def sized_types(function: FuncOp) -> Iterator[FunctionSizes]:
     """
     with quotients():
         known = infer_shapes(function)
+        _refuse_unknown(function, known)
         held = FunctionSizes(function, known)
         for value in list(known.shapes):
             _retype(value, known.shape(value))
@@ -162,13 +204,23 @@ def sized_types(function: FuncOp) -> Iterator[FunctionSizes]:
             yield held
         finally:
             size_values.reset(token)
-            for op in reversed([op for op in function.body.block.ops if _is_of_sizes(op)]):
-                if not op.results[0].uses:
-                    Rewriter.erase_op(op)
+            _drop_unused(function.body.block)
             for value in _values(function.body.block):
                 if isinstance(value.type, TensorType):
                     extents = value.type.get_shape()
                     _retype(value, [DYNAMIC_INDEX if isinstance(e, Size) else e for e in extents])
+
+
+def _refuse_unknown(function: FuncOp, known: SymbolicShapes) -> None:
+    """Raises UnsupportedError for a branch or loop that takes or gives what has no size that
+    follows from those of arguments: what grows from round to round, and what data decide."""
+    for op in function.walk():
+        if isinstance(op, RegionOp):
+            values = [*op.results, *(argument for block in op.blocks for argument in block.args)]
+            tensors = [value for value in values if isinstance(value.type, TensorType)]
+            if any(UNKNOWN in known.shape(value) for value in tensors):
+                reason = "sizes of what it takes or gives do not follow from those of arguments"
+                raise unsupported(op, reason, NUMBERS)
 
 
 def becomes_size(op: Operation) -> bool:
@@ -182,13 +234,44 @@ def becomes_size(op: Operation) -> bool:
     return True
 
 
-def refuse_sizes_within(op: RegionOp) -> None:
-    """Raises UnsupportedError for a branch or loop in which a tensor has an open size: the values
-    of sizes stand outside of it."""
-    held = [value for block in op.blocks for value in _values(block)]
-    tensors = [value.type for value in held if isinstance(value.type, TensorType)]
-    if any(isinstance(extent, Size) for kind in tensors for extent in kind.get_shape()):
-        raise unsupported(op, "sizes of arguments are not followed into its regions", NUMBERS)
+@contextmanager
+def sizes_within(op: Operation, block: Block) -> Iterator[None]:
+    """In this scope sizes have the values that a block of an op computes: of a branch or loop, it
+    has them from outside."""
+    outer = size_values.get()
+    if not isinstance(op, RegionOp) or not isinstance(outer, BlockSizes):
+        yield
+        return
+    token = size_values.set(RegionSizes(op, block, outer))
+    try:
+        yield
+    finally:
+        size_values.reset(token)
+
+
+@contextmanager
+def sizes_around(op: Operation) -> Iterator[None]:
+    """In this scope sizes have the values of the block that an op stands in."""
+    held: list[tuple[Operation, Block]] = []
+    block = op.parent_block()
+    while block is not None and (parent := block.parent_op()) is not None:
+        held.append((parent, block))
+        block = parent.parent_block()
+    with ExitStack() as stack:
+        for parent, inner in reversed(held):
+            stack.enter_context(sizes_within(parent, inner))
+        yield
+
+
+def _drop_unused(block: Block) -> None:
+    """Erase what computes sizes that nobody needs, and take them from branches and loops."""
+    for op in reversed(list(block.ops)):
+        if isinstance(op, RegionOp):
+            for inner in op.blocks:
+                _drop_unused(inner)
+            op.drop_unused((IndexType, IntegerType))
+        elif _is_of_sizes(op) and not op.results[0].uses:
+            Rewriter.erase_op(op)
 
 
 def _values(block: Block) -> list[SSAValue]:

@@ -6,8 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import FunctionType, TensorType, i1
-from xdsl.ir import Attribute, Block, Region, SSAValue
+from xdsl.dialects.builtin import DenseArrayBase, FunctionType, TensorType, i1, i32
+from xdsl.ir import Attribute, Block, BlockArgument, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     traits_def,
@@ -19,6 +19,8 @@ from xdsl.traits import IsTerminator, Pure
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.op_accessors import op_definition
+
+_SEGMENTS = "operandSegmentSizes"
 
 
 @op_definition
@@ -72,6 +74,38 @@ class RegionOp(IRDLOperation, ABC):
     def blocks(self) -> tuple[Block, ...]:
         """The one block of each region."""
         return tuple(region.block for region in self.regions)
+
+    def add_input(self, value: SSAValue) -> list[BlockArgument]:
+        """Give every region one more operand that stays the same, behind the others; the argument
+        of each region for it."""
+        self._set_inputs([*self.groups[-1], value])
+        return [block.insert_arg(value.type, len(block.args)) for block in self.blocks]
+
+    def drop_input(self, place: int) -> None:
+        """Take away an operand of the last group, whose arguments no region uses."""
+        inputs = list(self.groups[-1])
+        first = len(self.blocks[0].args) - len(inputs)
+        for block in self.blocks:
+            block.erase_arg(block.args[first + place])
+        self._set_inputs([*inputs[:place], *inputs[place + 1 :]])
+
+    def drop_unused(self, kinds: tuple[type[Attribute], ...]) -> None:
+        """Take away operands of the last group of these kinds of types that no region uses."""
+        first = len(self.blocks[0].args) - len(self.groups[-1])
+        for place in reversed(range(len(self.groups[-1]))):
+            arguments = [block.args[first + place] for block in self.blocks]
+            is_one = isinstance(self.groups[-1][place].type, kinds)
+            if is_one and not any(argument.first_use for argument in arguments):
+                self.drop_input(place)
+
+    def _set_inputs(self, values: Sequence[SSAValue]) -> None:
+        """Put these in the place of the last group of operands."""
+        kept = len(self.operands) - len(self.groups[-1])
+        counts = self.properties.get(_SEGMENTS)
+        if isinstance(counts, DenseArrayBase):
+            numbers = [*counts.get_values()][:-1]
+            self.properties[_SEGMENTS] = DenseArrayBase.from_list(i32, [*numbers, len(values)])  # pyright: ignore
+        self.operands = [*self.operands[:kept], *values]
 
     def verify_(self) -> None:
         expected = zip(self.REGIONS, self.regions, self.region_inputs(), strict=True)

@@ -15,7 +15,7 @@ from lamina.dialects.modifications import is_new, register
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import UndecidedSizeError
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder
-from lamina.lowering.sized_types import sized_types
+from lamina.lowering.sized_types import sized_types, sizes_around
 from lamina.lowering.tensor_types import element_of, is_complex, shape_of
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
 from lamina.passes.refusal import unsupported
@@ -137,7 +137,8 @@ def _split_all(root: Operation) -> None:
     for op in ops:
         if _is_complex(op):
             try:
-                _split(op, found, known)
+                with sizes_around(op):
+                    _split(op, found, known)
             except UndecidedSizeError as error:
                 reason = f"its parts depend on sizes: {error}"
                 raise unsupported(op, reason, NUMBERS) from error

@@ -49,7 +49,7 @@ from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.loop_shapes import SIZED_OPS
 from lamina.passes.contracts.size_numbers import SIZE_OPS
-from lamina.passes.contracts.symbolic_shapes import infer_shapes
+from lamina.passes.contracts.symbolic_shapes import UNKNOWN, SymbolicShapes, infer_shapes
 from lamina.passes.contracts.verify_program import verify_between_ops
 from lamina.passes.refusal import invalid, unsupported
 
@@ -138,14 +138,33 @@ class VerifyLoopPass(ModulePass):
                 raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 
+_OPEN_OPS = (*SIZED_OPS, ControlYieldOp, func.ReturnOp)
+"""What stands in functions with open sizes, beside branches and loops, and ops that compute with
+sizes."""
+
+
 def _check_open(function: func.FuncOp) -> None:
     """A function whose sizes are open: its nests stay inside of tensors whatever they are."""
     with quotients():
-        infer_shapes(function)
-    for op in function.body.block.ops:
+        known = infer_shapes(function)
+    _check_open_block(function.body.block, known)
+
+
+def _check_open_block(block: Block, shapes: SymbolicShapes) -> None:
+    for op in block.ops:
         if isinstance(op, GenericOp | OrderedNest):
             verify_nest_body(op)
-        elif op.name not in SIZE_OPS and not isinstance(op, (*SIZED_OPS, func.ReturnOp)):
+        elif isinstance(op, RegionOp):
+            given = [v for group in op.groups[:-1] for v in group]
+            for value in (*given, *op.results):
+                if not isinstance(value.type, TensorType):
+                    raise unsupported(op, "carries a number", "tensors of one element")
+                if UNKNOWN in shapes.shape(value):
+                    reason = "sizes of what it gives do not follow from those of arguments"
+                    raise unsupported(op, reason, NUMBERS)
+            for inner in op.blocks:
+                _check_open_block(inner, shapes)
+        elif op.name not in SIZE_OPS and not isinstance(op, _OPEN_OPS):
             raise unsupported(op, "sizes of arguments are not followed through it", NUMBERS)
         known = ELEMENT_TYPES if isinstance(op, COMPLEX_OPS) else SCALARS
         for value in (*op.operands, *op.results):

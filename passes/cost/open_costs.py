@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, log2, prod
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import SSAValue
+from xdsl.ir import Block, SSAValue
 
-from lamina.dialects.ir_links import block_ops
+from lamina.dialects.control import RegionOp, ScanOp
 from lamina.dialects.loop import ExternOp, FourierOp, GenericOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest import OrderedNest
@@ -35,15 +35,16 @@ class OpenCost:
 
 
 def open_costs(function: FuncOp) -> list[OpenCost]:
-    """Costs of the nests of a function at the loop layer, each by itself, in order.
+    """Costs of the ops of a function at the loop layer, each by itself, in order.
+
+    Those of a scan are for all of its steps, those of other loops for one round; of both branches
+    ops are listed.
 
     Raises InputError where a nest may leave its tensors (see `symbolic_shapes`).
     """
     with quotients():
         known = infer_shapes(function)
-        return [
-            _cost(op, known) for op in block_ops(function.body.block) if isinstance(op, Counted)
-        ]
+        return list(_costs(function.body.block, known, 1))
 
 
 def traffic_of_ends(function: FuncOp) -> Extent:
@@ -53,6 +54,18 @@ def traffic_of_ends(function: FuncOp) -> Extent:
     end = function.body.block.last_op
     results = () if end is None else end.operands
     return _bytes((*function.body.block.args, *results), known)
+
+
+def _costs(block: Block, known: SymbolicShapes, rounds: Extent) -> Iterator[OpenCost]:
+    """Of a block that is run so many times."""
+    for op in block.ops:
+        if isinstance(op, RegionOp):
+            steps = known.shape(op.sequences[0])[0] if isinstance(op, ScanOp) else 1
+            for inner in op.blocks:
+                yield from _costs(inner, known, rounds * steps)
+        elif isinstance(op, Counted):
+            cost = _cost(op, known)
+            yield OpenCost(cost.op, cost.traffic * rounds, cost.flops * rounds)
 
 
 def _cost(op: Counted, known: SymbolicShapes) -> OpenCost:

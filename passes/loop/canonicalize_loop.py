@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, ModuleOp,
 from xdsl.ir import Attribute, Block, SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.control import RegionOp
 from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import is_copy, shape_of
@@ -61,6 +62,9 @@ def _canonicalize(block: Block) -> None:
                 simplify_body(op.block)
             case KernelOp():
                 _canonicalize(op.block)
+            case RegionOp():
+                for inner in op.blocks:
+                    _canonicalize(inner)
             case _:
                 pass
     for op in reversed(block_ops(block)):

@@ -9,11 +9,11 @@ from functools import cache
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Operation
+from xdsl.ir import Block, Operation
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.ir_links import block_ops
+from lamina.dialects.control import RegionOp
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import structure
@@ -32,10 +32,18 @@ class LoopCsePass(ModulePass):
 
 def merge_equal(function: func.FuncOp) -> None:
     """Keep the first of ops that compute the same from the same."""
+    merge_equal_in(function.body.block)
+
+
+def merge_equal_in(block: Block) -> None:
+    """The same of the ops of a block, and of regions that stand in it, each for itself."""
     # Few read the same: only of these it is asked what they compute.
     readers: dict[Hashable, list[Operation]] = {}
     key = cache(_key)
-    for op in block_ops(function.body.block):
+    for op in list(block.ops):
+        if isinstance(op, RegionOp):
+            for inner in op.blocks:
+                merge_equal_in(inner)
         if not isinstance(op, (GenericOp, ReshapeOp, *UNSTRUCTURED_OPS)) or not op.results:
             continue
         others = readers.setdefault((op.name, *op.operands), [])

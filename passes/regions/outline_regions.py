@@ -2,7 +2,9 @@
 
 What a region holds is then the body of a function like any other, and every pass over loop nests
 works on it; the control op itself is a fence between what stands before it and after it.
-`inline-regions` puts the bodies back once their kernels are formed.
+`inline-regions` puts the bodies back once their kernels are formed. In functions whose sizes are
+open regions stay, as what is known of their arguments' sizes is known of operands; no kernels are
+formed of these.
 """
 
 from __future__ import annotations
@@ -17,7 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp, YieldOp
-from lamina.dialects.ir_links import block_ops
+from lamina.passes.contracts.argument_sizes import has_open_sizes
 
 REGION = "lamina.region"
 """Attribute of a function that is a region of a control op."""
@@ -31,15 +33,31 @@ class OutlineRegionsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         count = 0
-        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
+        functions = [f for f in op.body.block.ops if isinstance(f, func.FuncOp)]
+        taken = {function.sym_name.data for function in functions}
         for function in functions:
+            if function.body.blocks and has_open_sizes(function):
+                continue
             # Inner ops first, so that a function that is made is done with.
             found = [inner for inner in function.walk() if isinstance(inner, RegionOp)]
             for control in reversed(found):
+                if all(map(_is_outlined, control.blocks)):
+                    continue
                 for word, region in zip(control.REGIONS, control.regions, strict=True):
                     name = f"{control.name.partition('.')[2]}{count}_{word}"
+                    while name in taken:
+                        count += 1
+                        name = f"{control.name.partition('.')[2]}{count}_{word}"
                     op.body.block.add_op(_outlined(control, region, name))
                 count += 1
+
+
+def _is_outlined(block: Block) -> bool:
+    """Whether all that a region does is to call its own function."""
+    call, end = block.first_op, block.last_op
+    if not isinstance(call, func.CallOp) or call.next_op is not end or end is None:
+        return False
+    return list(call.operands) == list(block.args) and list(end.operands) == list(call.results)
 
 
 def _outlined(control: RegionOp, region: Region, name: str) -> func.FuncOp:

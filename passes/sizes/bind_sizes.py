@@ -197,6 +197,7 @@ class _Binding:
             self._bind_type(result)
         if isinstance(op, RegionOp):
             self._keep_yields(op)
+            op.drop_unused((IndexType,))
         if isinstance(op, SchemaOp):
             if any(operand in self.constants for operand in op.operands):
                 arguments = {name: self._constant(value) for name, value in op.args().items()}

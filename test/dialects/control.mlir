@@ -45,3 +45,23 @@ func.func @main(%x: tensor<4xf32>, %i: tensor<i64>, %xs: tensor<5x4xf32>, %p: te
 // CHECK:       %h, %ys = control.scan from(%x) over(%xs) : (tensor<4xf32>, tensor<5x4xf32>) -> (tensor<4xf32>, tensor<5x4xf32>) do {
 // CHECK-NEXT:  ^bb0(%sum: tensor<4xf32>, {{.*}}: tensor<4xf32>):
 // CHECK:       %zs = control.scan over(%xs) with(%x) : (tensor<5x4xf32>, tensor<4xf32>) -> tensor<5x4xf32> do {
+
+// Values of sizes are operands as well.
+func.func @sizes(%p: tensor<i1>, %x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
+  %r = control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>, %m: index):
+    %s = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    control.yield %s : tensor<?xf32>
+  } else {
+  ^bb0(%b: tensor<?xf32>, %m: index):
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK-LABEL: @sizes
+// CHECK:       control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
+// CHECK-NEXT:  ^bb0(%a: tensor<?xf32>, %m: index):
+// CHECK-NEXT:    loop.generic (d0)[s0 = %m] in [s0]

@@ -7,6 +7,8 @@ import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch._higher_order_ops import map as map_rows
+from torch._higher_order_ops import scan, while_loop
 from torch.export import Dim
 from torch.nn import functional
 from xdsl.context import Context
@@ -29,6 +31,19 @@ def _bags(w: torch.Tensor, x: torch.Tensor, y: torch.Tensor, mode: str) -> torch
     indices = (x * 0).to(torch.int64) + torch.arange(x.shape[0]) % 6
     offsets = torch.arange(y.shape[0]) * x.shape[0] // y.shape[0]
     return functional.embedding_bag(indices, w, offsets, mode=mode)
+
+
+def _rounds(x: torch.Tensor) -> torch.Tensor:
+    """Branches within a loop."""
+
+    def step(i: torch.Tensor, a: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        made = torch.cond(
+            a[0, 0] > 0, lambda a: a - a.mean(0), lambda a: a.flip(0) * a.shape[1], (a,)
+        )
+        return i + 1, made
+
+    start = torch.zeros((), dtype=torch.int64), x
+    return while_loop(lambda i, a: i < 3, step, start)[1]
 
 
 PROGRAMS: dict[str, Program] = {
@@ -111,6 +126,26 @@ PROGRAMS: dict[str, Program] = {
         [(N, 4, 4), (N, 4, M)],
     ),
     "parts": (0, lambda x: torch.complex(x, x * 2) * 1j, [(N, M)]),
+    "branches": (
+        1,
+        lambda x: torch.cond(
+            x.sum() > 0,
+            lambda x: torch.cat([x.softmax(0), x / x.shape[1]]).sort(1)[0],
+            lambda x: torch.zeros(2 * x.shape[0], x.shape[1]).cumsum(0),
+            (x,),
+        ),
+        [(N, M)],
+    ),
+    "spectra in branches": (
+        1,
+        lambda x: torch.cond(
+            x.sum() > 0, lambda x: (torch.fft.fft(x) * 2j).abs(), lambda x: x * 2, (x,)
+        ),
+        [(N, 8)],
+    ),
+    "rounds": (1, lambda x: _rounds(x), [(N, M)]),
+    "steps": (1, lambda x: scan(lambda c, v: (c + v, c.cumsum(0) * v), x[0], x), [(N, M)]),
+    "mapped": (1, lambda x: map_rows(lambda v: v.sort()[0] * v.shape[0], x), [(N, M)]),
     "first row": (1, lambda x: x[0], [(N, 7)]),
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }
@@ -120,7 +155,16 @@ PASSES: Sequence[Sequence[str]] = (
     ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
     ("convert-core-aten-to-prims", "verify-prims"),
     ("materialize-random-state", "split-complex", "convert-prims-to-loop", "verify-loop"),
-    ("canonicalize-loop", "limit-reads", "loop-cse", "verify-loop"),
+    (
+        "outline-literals",
+        "outline-regions",
+        "narrow-scatters",
+        "canonicalize-loop",
+        "limit-reads",
+        "batch-scans",
+        "loop-cse",
+        "verify-loop",
+    ),
 )
 """What leads to each layer, at which the program is run."""
 
@@ -208,6 +252,9 @@ def test_each_layer_means_what_torch_says(name: str) -> None:
         "looked up",
         "spectra",
         "solved",
+        "branches",
+        "rounds",
+        "mapped",
     ],
 )
 def test_loops_with_open_sizes_are_compiled(name: str) -> None:

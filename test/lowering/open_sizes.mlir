@@ -182,16 +182,80 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?
 
 // -----
 
-// Values of sizes stand outside of branches.
-func.func @main(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
-  %0 = control.cond if(%p) with(%x) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32> then {
-  ^bb0(%a: tensor<?xf32>):
-    %1 = aten.exp.default(%a) : (tensor<?xf32>) -> tensor<?xf32>
-    control.yield %1 : tensor<?xf32>
+// Branches and loops have the values of sizes from outside, each once.
+func.func @main(%p: tensor<i1>, %x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<m>]}) -> tensor<?x?xf32> {
+  %0 = control.cond if(%p) with(%x) : (tensor<i1>, tensor<?x?xf32>) -> tensor<?x?xf32> then {
+  ^bb0(%a: tensor<?x?xf32>):
+    %1 = aten.exp.default(%a) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    %2 = aten.cumsum.default(%1, 0) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+    control.yield %2 : tensor<?x?xf32>
   } else {
-  ^bb0(%a: tensor<?xf32>):
-    control.yield %a : tensor<?xf32>
+  ^bb0(%a: tensor<?x?xf32>):
+    control.yield %a : tensor<?x?xf32>
   }
-  func.return %0 : tensor<?xf32>
+  func.return %0 : tensor<?x?xf32>
 }
-// CHECK: control.cond: sizes of arguments are not followed into its regions
+// CHECK: %[[N:[0-9]+]] = tensor.dim %x, %{{[0-9]+}} : tensor<?x?xf32>
+// CHECK: %[[M:[0-9]+]] = tensor.dim %x, %{{[0-9]+}} : tensor<?x?xf32>
+// CHECK: control.cond if(%p) with(%x, %[[N]], %[[M]]) : (tensor<i1>, tensor<?x?xf32>, index, index) -> tensor<?x?xf32> then {
+// CHECK-NEXT: ^bb0(%a: tensor<?x?xf32>, %[[R:[0-9]+]]: index, %[[C:[0-9]+]]: index):
+// CHECK-NEXT: loop.generic (d0, d1)[s0 = %[[R]], s1 = %[[C]]] in [s0, s1] reads(%a[d0, d1] : tensor<?x?xf32>)
+// CHECK: loop.scan (d0, d1)[s0 = %[[R]], s1 = %[[C]]] in [s0, s1] along 0
+// CHECK: } else {
+// CHECK-NEXT: ^bb0(%[[A:.*]]: tensor<?x?xf32>, %{{[0-9]+}}: index, %{{[0-9]+}}: index):
+// CHECK-NEXT: control.yield %[[A]]
+
+// -----
+
+// Inner ones have them from outer ones. A number that a region no longer needs is no operand of it.
+func.func @main(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<2 * n + 1>]}) -> tensor<?xf32> {
+  %n = aten.sym_size.int(%x, 0) : (tensor<?xf32>) -> i64
+  %r = control.while from(%x) with(%n) : (tensor<?xf32>, i64) -> tensor<?xf32> test {
+  ^bb0(%a: tensor<?xf32>, %k: i64):
+    %s = aten.sum.default(%a) : (tensor<?xf32>) -> tensor<f32>
+    %q = aten.lt.Scalar(%s, 3) : (tensor<f32>) -> tensor<i1>
+    control.yield %q : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<?xf32>, %k: i64):
+    %s = aten.sum.default(%a) : (tensor<?xf32>) -> tensor<f32>
+    %q = aten.lt.Scalar(%s, 1) : (tensor<f32>) -> tensor<i1>
+    %b = control.cond if(%q) with(%a) : (tensor<i1>, tensor<?xf32>) -> tensor<?xf32> then {
+    ^bb0(%c: tensor<?xf32>):
+      %d = aten.cat.default([%c, %c]) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+      %e = aten.view.default(%d, [2, -1]) : (tensor<?xf32>) -> tensor<2x?xf32>
+      %f = aten.sum.dim_IntList(%e, [0]) : (tensor<2x?xf32>) -> tensor<?xf32>
+      control.yield %f : tensor<?xf32>
+    } else {
+    ^bb0(%c: tensor<?xf32>):
+      control.yield %c : tensor<?xf32>
+    }
+    %g = aten.mul.Scalar(%b, %k) : (tensor<?xf32>, i64) -> tensor<?xf32>
+    control.yield %g : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: control.while from(%x) with(%{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}) : (tensor<?xf32>, index, index, index) -> tensor<?xf32> test {
+// CHECK: } do {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<?xf32>, %[[N:[0-9]+]]: index, %[[TWICE:[0-9]+]]: index, %[[BACK:[0-9]+]]: index):
+// CHECK: control.cond if(%{{.*}}) with(%{{.*}}, %[[N]], %[[TWICE]], %[[BACK]]) : (tensor<i1>, tensor<?xf32>, index, index, index) -> tensor<?xf32> then {
+// CHECK-NEXT: ^bb0(%{{.*}}: tensor<?xf32>, %[[N1:[0-9]+]]: index, %[[TWICE1:[0-9]+]]: index, %[[BACK1:[0-9]+]]: index):
+// CHECK-NEXT: loop.generic (d0)[s0 = %[[TWICE1]], s1 = %[[N1]], s2 = %[[BACK1]]] in [s0]
+// CHECK: loop.generic (d0)[s0 = %[[N]]] in [s0] writes([d0] store : tensor<?xf32>)
+
+// -----
+
+// What grows from round to round has no size that is known.
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %r = control.while from(%x) : (tensor<?xf32>) -> tensor<?xf32> test {
+  ^bb0(%a: tensor<?xf32>):
+    %s = aten.sum.default(%a) : (tensor<?xf32>) -> tensor<f32>
+    %q = aten.lt.Scalar(%s, 3) : (tensor<f32>) -> tensor<i1>
+    control.yield %q : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<?xf32>):
+    %b = aten.cat.default([%a, %a]) : (tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32>
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: control.while: sizes of what it takes or gives do not follow from those of arguments

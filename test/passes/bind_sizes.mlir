@@ -193,3 +193,28 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina
   %p, %q = prims.extern([%x], "mine.f", "{}", [%b, %n]) : (tensor<?x?xf32>, i64, i64) -> (tensor<?xf32>, tensor<?xf32>)
   func.return %p, %q : tensor<?xf32>, tensor<?xf32>
 }
+
+// -----
+
+// Of branches and loops the values that are known are no operands any more.
+// CHECK:      %[[M:.*]] = tensor.dim %x, %{{.*}} : tensor<4x?xf32>
+// CHECK:      control.scan from(%x) over(%y) with(%[[M]]) : (tensor<4x?xf32>, tensor<4x3xf32>, index) -> (tensor<4x?xf32>, tensor<4x4x?xf32>) do {
+// CHECK-NEXT: ^bb0(%a: tensor<4x?xf32>, %s: tensor<3xf32>, %[[N:.*]]: index):
+// CHECK:        loop.generic (d0, d1)[s0 = %[[N]]] in [4, s0] reads(%a[d0, d1] : tensor<4x?xf32>) writes([d0, d1] store : tensor<4x?xf32>)
+// CHECK:        loop.extern "mine.f" {}(%{{.*}} : tensor<4x?xf32>) sizes[%[[N]]] : tensor<4x?xf32>
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<batch>, #lamina.size<m>]}, %y: tensor<?x3xf32> {lamina.dims = [#lamina.size<batch>]}) -> (tensor<?x?xf32>, tensor<?x?x?xf32>) {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  %n = tensor.dim %x, %c0 : tensor<?x?xf32>
+  %m = tensor.dim %x, %c1 : tensor<?x?xf32>
+  %r, %z = control.scan from(%x) over(%y) with(%n, %m) : (tensor<?x?xf32>, tensor<?x3xf32>, index, index) -> (tensor<?x?xf32>, tensor<?x?x?xf32>) do {
+  ^bb0(%a: tensor<?x?xf32>, %s: tensor<3xf32>, %b: index, %k: index):
+    %g = loop.generic (d0, d1)[s0 = %b, s1 = %k] in [s0, s1] reads(%a[d0, d1] : tensor<?x?xf32>) writes([d0, d1] store : tensor<?x?xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    %e = loop.extern "mine.f" {} (%g : tensor<?x?xf32>) sizes [%b, %k] : tensor<?x?xf32>
+    control.yield %g, %e : tensor<?x?xf32>, tensor<?x?xf32>
+  }
+  func.return %r, %z : tensor<?x?xf32>, tensor<?x?x?xf32>
+}

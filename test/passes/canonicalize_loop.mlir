@@ -261,3 +261,45 @@ func.func @kernel_that_copies(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   func.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// In regions that are no functions as well, and where sizes are open.
+// CHECK-LABEL: @open_regions
+// CHECK:         control.cond
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:      loop.generic
+// CHECK-NEXT:      ^bb0
+// CHECK-NEXT:        arith.constant 4.000000e+00 : f32
+// CHECK-NEXT:        arith.mulf
+func.func @open_regions(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>, %m: index):
+    %s = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+    ^bb0(%v: f32):
+      %0 = arith.constant 2.0 : f32
+      %1 = arith.addf %0, %0 : f32
+      %2 = arith.mulf %v, %1 : f32
+      loop.yield %2 : f32
+    }
+    %t = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+    ^bb0(%v: f32):
+      %0 = arith.constant 2.0 : f32
+      %1 = arith.addf %0, %0 : f32
+      %2 = arith.mulf %v, %1 : f32
+      loop.yield %2 : f32
+    }
+    %u = loop.generic (d0)[s0 = %m] in [s0] reads(%s[d0] : tensor<?xf32>, %t[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+    ^bb0(%v: f32, %w: f32):
+      %2 = arith.mulf %v, %w : f32
+      loop.yield %2 : f32
+    }
+    control.yield %u : tensor<?xf32>
+  } else {
+  ^bb0(%b: tensor<?xf32>, %m: index):
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}

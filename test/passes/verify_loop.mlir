@@ -282,6 +282,83 @@ func.func @complex_nest(%x: tensor<?xcomplex<f32>> {lamina.dims = [#lamina.size<
 
 // -----
 
+// Sizes go into branches and loops as operands.
+func.func @branches(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>, %m: index):
+    %s = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    control.yield %s : tensor<?xf32>
+  } else {
+  ^bb0(%b: tensor<?xf32>, %m: index):
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: control.cond if(%p) with(%x, %n)
+
+// -----
+
+// Nests in them stay inside of tensors, too.
+func.func @beyond_in_branch(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?xf32>
+  %r = control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>, %m: index):
+    %s = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0 + 1] : tensor<?xf32>) writes([d0] store : tensor<?xf32>) {
+    ^bb0(%v: f32):
+      loop.yield %v : f32
+    }
+    control.yield %s : tensor<?xf32>
+  } else {
+  ^bb0(%b: tensor<?xf32>, %m: index):
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: loop.generic: index 0 of read 0 runs over [1, n] but the extent there is n; pad the read or shrink the domain
+
+// -----
+
+// What branches give has one size.
+func.func @other_sizes(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<m>]}) -> tensor<?xf32> {
+  %r = control.cond if(%p) with(%x, %y) : (tensor<i1>, tensor<?xf32>, tensor<?xf32>) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>, %b: tensor<?xf32>):
+    control.yield %a : tensor<?xf32>
+  } else {
+  ^bb0(%a: tensor<?xf32>, %b: tensor<?xf32>):
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: control.cond: sizes of what it gives do not follow from those of arguments
+
+// -----
+
+// Numbers of rounds are tensors.
+func.func @number(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+  %c0 = arith.constant 0 : i64
+  %r, %i = control.while from(%x, %c0) : (tensor<?xf32>, i64) -> (tensor<?xf32>, i64) test {
+  ^bb0(%a: tensor<?xf32>, %k: i64):
+    %q = loop.generic () in [] writes([] store : tensor<i1>) {
+      %f = arith.constant false
+      loop.yield %f : i1
+    }
+    control.yield %q : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<?xf32>, %k: i64):
+    control.yield %a, %k : tensor<?xf32>, i64
+  }
+  func.return %r : tensor<?xf32>
+}
+// CHECK: control.while: carries a number
+
+// -----
+
 // As many values as there are dimensions that are open.
 func.func @reshape(%x: tensor<?xf32>) -> tensor<?xf32> {
   %r = loop.reshape %x : tensor<?xf32> -> tensor<?xf32>

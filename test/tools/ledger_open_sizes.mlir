@@ -51,6 +51,19 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [0, 4]>, #
 
 // -----
 
+// Ops of a scan are counted as often as it has steps.
+// CHECK:      exp{{ +}}8 * m * n{{ +}}m * n
+func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [0, 4]>, #lamina.size<m in [3, 8]>]}) -> tensor<?x?xf32> {
+  %0 = control.scan over(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32> do {
+  ^bb0(%a: tensor<?xf32>):
+    %e = aten.exp.default(%a) : (tensor<?xf32>) -> tensor<?xf32>
+    control.yield %e : tensor<?xf32>
+  }
+  func.return %0 : tensor<?x?xf32>
+}
+
+// -----
+
 // What does not go down with open sizes has none.
 // CHECK: no formulas: aten.roll.default: its lowering depends on sizes: the remainder of 1 by n is not known
 func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [0, 4]>]}) -> tensor<?x8xf32> {
