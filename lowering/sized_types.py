@@ -25,7 +25,7 @@ from xdsl.dialects.builtin import (
     TensorType,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp
@@ -148,7 +148,7 @@ class FunctionSizes(BlockSizes):
 class RegionSizes(BlockSizes):
     """The sizes of one region of a branch or loop, which are operands of it."""
 
-    def __init__(self, op: RegionOp, block: Block, outer: BlockSizes) -> None:
+    def __init__(self, op: RegionOp | NewRegions, block: Block, outer: BlockSizes) -> None:
         super().__init__(block, outer.numbers)
         self._op, self._outer = op, outer
 
@@ -161,6 +161,51 @@ class RegionSizes(BlockSizes):
         arguments = self._op.add_input(self._outer.value(size))
         self._numbers.update((argument, size) for argument in arguments)
         return arguments[self._op.blocks.index(self._block)]
+
+
+class NewRegions:
+    """Regions that a lowering makes, of an op whose operands `inputs` stay the same.
+
+    Where sizes are open, what a region needs of them is one more of these, and an argument of each
+    region behind its others.
+
+        regions = NewRegions([x, weight])
+        with regions.sizes_of(block):
+            ...  # ops in the block
+        CondOp(predicate, regions.inputs, types, then_region, else_region)
+    """
+
+    def __init__(self, inputs: Sequence[SSAValue]) -> None:
+        self.inputs: list[SSAValue] = list(inputs)
+        self.blocks: list[Block] = []
+        self._given = len(self.inputs)
+
+    @property
+    def groups(self) -> tuple[Sequence[SSAValue], ...]:
+        """As those of a `RegionOp`: what stays the same is the last one."""
+        return (self.inputs,)
+
+    def add_input(self, value: SSAValue) -> list[BlockArgument]:
+        """As that of a `RegionOp`."""
+        self.inputs.append(value)
+        return [block.insert_arg(value.type, len(block.args)) for block in self.blocks]
+
+    @contextmanager
+    def sizes_of(self, block: Block) -> Iterator[None]:
+        """In this scope sizes have the values that a new region's block has of them."""
+        outer = size_values.get()
+        if not isinstance(outer, BlockSizes):
+            yield
+            return
+        for value in self.inputs[self._given :]:
+            argument = block.insert_arg(value.type, len(block.args))
+            outer.numbers[argument] = outer.numbers[value]
+        self.blocks.append(block)
+        token = size_values.set(RegionSizes(self, block, outer))
+        try:
+            yield
+        finally:
+            size_values.reset(token)
 
 
 def _is_of_sizes(op: Operation) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar, Self
 
-from xdsl.dialects.builtin import MemRefType, TensorType
+from xdsl.dialects.builtin import IntAttr, MemRefType, TensorType
 from xdsl.ir import Attribute, Region, SSAValue
 from xdsl.irdl import (
     AttrSizedOperandSegments,
@@ -116,10 +116,15 @@ class ScanOp(RegionOp):
 
 def _element(kind: Attribute) -> Attribute:
     assert isinstance(kind, TensorType)
-    return TensorType(kind.element_type, kind.get_shape()[1:])
+    return TensorType(kind.element_type, map(_entry, kind.get_shape()[1:]))
 
 
 def stacked(kind: Attribute, length: int) -> TensorType:
     """The type of `length` tensors of a type, one after the other."""
     assert isinstance(kind, TensorType)
-    return TensorType(kind.element_type, [length, *kind.get_shape()])
+    return TensorType(kind.element_type, map(_entry, [length, *kind.get_shape()]))
+
+
+def _entry(extent: int) -> int | IntAttr:
+    """An extent as a type takes it, which is no number where sizes are open."""
+    return extent if isinstance(extent, int) else IntAttr(extent)

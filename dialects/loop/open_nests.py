@@ -75,7 +75,8 @@ def verify_open_domain(op: GenericOp | OrderedNest) -> None:
 
 def _verify_map(op: GenericOp | OrderedNest, kind: Attribute, index_map: AffineMap) -> None:
     count, rank = len(op.sizes), len(op.extents)
-    assert isinstance(kind, TensorType)
+    if not isinstance(kind, TensorType):
+        raise VerifyException(f"{op.name}: a nest of {kind}, which is in memory, has known extents")
     if (index_map.num_dims, index_map.num_symbols) != (rank, count):
         raise VerifyException(
             f"{op.name}: a map of {index_map.num_dims} dimensions and "

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from xdsl.dialects.builtin import TensorType, i64
+from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.control import ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.result_rules.shapes import tensor as shaped
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
+from lamina.lowering.sized_types import NewRegions
 from lamina.lowering.tensor_types import element_of, rank_of, shape_of
 
 State = list[SSAValue]
@@ -197,7 +199,7 @@ def _scan(
     if backward:
         sequences = [b("flip", one, [0]) for one in sequences]
     inner = [weight for weight in weights[1:] if weight is not None]
-    rows = [TensorType(element_of(one), shape_of(one)[1:]) for one in sequences]
+    rows = [shaped(shape_of(one)[1:], element_of(one)) for one in sequences]
     types = [value.type for value in state]
     block = Block(arg_types=[*types, *rows, *(weight.type for weight in inner)])
     end = YieldOp([])
@@ -208,12 +210,15 @@ def _scan(
     gates, *kept = [next(given) for _ in rows]
     own: Weights = [None, *(None if weight is None else next(given) for weight in weights[1:])]
     inside = CoreBuilder(end)
-    following = step(inside, gates, carried, own)
-    for mask in kept:
-        pairs = zip(following, carried, strict=True)
-        following = [inside("where.self", mask, new, old) for new, old in pairs]
+    regions = NewRegions(inner)
+    with regions.sizes_of(block):
+        following = step(inside, gates, carried, own)
+        for mask in kept:
+            pairs = zip(following, carried, strict=True)
+            following = [inside("where.self", mask, new, old) for new, old in pairs]
     end.operands = [*following, following[0]]
-    made = ScanOp(state, sequences, inner, [*types, stacked(types[0], time)], Region(block))
+    kinds = [*types, stacked(types[0], time)]
+    made = ScanOp(state, sequences, regions.inputs, kinds, Region(block))
     last: State = list(b.insert(made).results)
     outputs = last.pop()
     return (b("flip", outputs, [0]) if backward else outputs), last

@@ -11,6 +11,7 @@ from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.control import CondOp, YieldOp
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type
+from lamina.lowering.sized_types import NewRegions
 from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
 from lamina.passes.cost.kernel_model import FOLLOWED_STREAMS, WINDOW_BLOCKS, WINDOW_BYTES
 
@@ -83,17 +84,18 @@ def transposed_exactly(
     largest = b.reduce("amax", b("abs", weight), list(range(rank_of(weight))))
     finite = b("lt", largest, b.full([], inf, element))
     regions: list[Region] = []
-    kind = None
+    new, kind = NewRegions([x, weight]), None
     for form in (_convolved, _scattered):
         end = YieldOp([])
         end.location = b.anchor.location
         block = Block([end], arg_types=[x.type, weight.type])
-        made = form(PrimsBuilder(end), block.args[0], block.args[1], windows)
+        with new.sizes_of(block):
+            made = form(PrimsBuilder(end), block.args[0], block.args[1], windows)
         end.operands = [made]
         kind = made.type
         regions.append(Region(block))
     assert kind is not None
-    return b.insert(CondOp(finite, [x, weight], [kind], *regions)).results[0]
+    return b.insert(CondOp(finite, new.inputs, [kind], *regions)).results[0]
 
 
 def _multiplies_zeros(weight: SSAValue, windows: Windows) -> bool:

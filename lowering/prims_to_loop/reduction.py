@@ -15,7 +15,7 @@ from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.monoids import extreme_monoid, identity
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select, width_of
-from lamina.lowering.tensor_types import element_of, normalized, shape_of
+from lamina.lowering.tensor_types import element_of, is_certain, normalized, shape_of
 
 COMBINERS = {"sum": "add", "prod": "mul", "amax": "max", "amin": "min"}
 
@@ -106,7 +106,7 @@ def _arg_extreme(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     source, dims = op.operands[0], _dims(op)
     largest = op.name == "prims.argmax"
     shape, wide = shape_of(source), _compared(element_of(source))
-    place = i32 if prod(shape[p] for p in dims) < 1 << 31 else i64
+    place = i32 if is_certain(lambda: prod(shape[p] for p in dims) < 1 << 31) else i64
     most = identity("min" if largest else "max", wide)
     lowest = -(1 << width_of(place) - 1)
 

@@ -126,6 +126,8 @@ def _sizes_of(op: Operation, values: Sequence[SSAValue], known: KnownSizes) -> l
 
 
 def _known_shape(op: Operation, value: SSAValue, known: KnownSizes) -> Shape:
+    if not isinstance(value.type, TensorType):
+        raise invalid(op, f"sizes of tensors are followed, not of {value.type}")
     shape = known.shape(value)
     if any(isinstance(extent, int) and extent < 0 for extent in shape):
         raise invalid(op, f"it reads {value.type}, whose sizes do not follow from arguments'")

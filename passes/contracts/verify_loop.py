@@ -166,7 +166,8 @@ def _check_open_block(block: Block, shapes: SymbolicShapes) -> None:
                 _check_open_block(inner, shapes)
         elif op.name not in SIZE_OPS and not isinstance(op, _OPEN_OPS):
             raise unsupported(op, "sizes of arguments are not followed through it", NUMBERS)
-        known = ELEMENT_TYPES if isinstance(op, COMPLEX_OPS) else SCALARS
+        hands_on = isinstance(op, COMPLEX_OPS) or op.name in SIZE_OPS
+        known = ELEMENT_TYPES if hands_on else SCALARS
         for value in (*op.operands, *op.results):
             kind = value.type
             element = kind.element_type if isinstance(kind, TensorType) else kind

@@ -9,6 +9,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects import aten
 from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.refusal import unsupported
 
 _TRAINING = {
     "_batch_norm_impl_index": "training",
@@ -43,6 +44,9 @@ def _of_instances(op: SchemaOp) -> tuple[list[SSAValue], list[SSAValue]]:
     """All samples' channels as channels of one; statistics are averaged over the samples."""
     x = op.arg("input")
     assert isinstance(x.type, TensorType)
+    if not x.type.has_static_shape():
+        reason = "running statistics are averaged over samples whose sizes are known"
+        raise unsupported(op, reason, "batch_norm, or the program for numbers")
     batch, channels, *spatial = x.type.get_shape()
     joined = _op(op, "reshape.default", x, [1, batch * channels, *spatial])
     given = [op.arg(name) for name in ("weight", "bias", *STATISTICS)]

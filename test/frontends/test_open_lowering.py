@@ -46,6 +46,11 @@ def _rounds(x: torch.Tensor) -> torch.Tensor:
     return while_loop(lambda i, a: i < 3, step, start)[1]
 
 
+def _recurrent(x: torch.Tensor, *weights: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    state = torch.zeros(1, x.shape[1], 4)
+    return torch.lstm(x, (state, state), list(weights), True, 1, 0.0, False, False, False)
+
+
 PROGRAMS: dict[str, Program] = {
     "broadcasts": (0, lambda x, y: functional.gelu(x + y), [(N, M), (M,)]),
     "softmax": (0, lambda x: functional.softmax(x, -1), [(N, M)]),
@@ -146,6 +151,18 @@ PROGRAMS: dict[str, Program] = {
     "rounds": (1, lambda x: _rounds(x), [(N, M)]),
     "steps": (1, lambda x: scan(lambda c, v: (c + v, c.cumsum(0) * v), x[0], x), [(N, M)]),
     "mapped": (1, lambda x: map_rows(lambda v: v.sort()[0] * v.shape[0], x), [(N, M)]),
+    "of complex numbers": (
+        0,
+        lambda x: torch.view_as_real(torch.view_as_complex(x) * 2j),
+        [(N, M, 2)],
+    ),
+    "recurrent": (1, lambda x, *w: _recurrent(x, *w), [(5, N, 3), (16, 3), (16, 4), (16,), (16,)]),
+    "transposed convolution": (
+        1,
+        lambda x, w: functional.conv_transpose2d(x, w, stride=2),
+        [(2, 4, N, M), (4, 3, 3, 3)],
+    ),
+    "places of extremes": (1, lambda x: (x.argmax(1), x.argmin()), [(N, M)]),
     "first row": (1, lambda x: x[0], [(N, 7)]),
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }

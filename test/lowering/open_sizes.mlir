@@ -259,3 +259,22 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?
   func.return %r : tensor<?xf32>
 }
 // CHECK: control.while: sizes of what it takes or gives do not follow from those of arguments
+
+// -----
+
+// What a lowering makes a loop of has sizes from outside, too: here the time is open, and the batch.
+func.func @main(%x: tensor<?x?x3xf32> {lamina.dims = [#lamina.size<t>, #lamina.size<n>]}, %h: tensor<1x?x4xf32> {lamina.dims = [#lamina.size<n>]}, %w: tensor<16x3xf32>, %u: tensor<16x4xf32>, %b: tensor<16xf32>, %c: tensor<16xf32>) -> tensor<?x?x4xf32> {
+  %0, %1, %2 = aten.lstm.input(%x, [%h, %h], [%w, %u, %b, %c], true, 1, 0.0, false, false, false)
+      : (tensor<?x?x3xf32>, tensor<1x?x4xf32>, tensor<1x?x4xf32>, tensor<16x3xf32>, tensor<16x4xf32>, tensor<16xf32>, tensor<16xf32>) -> (tensor<?x?x4xf32>, tensor<1x?x4xf32>, tensor<1x?x4xf32>)
+  func.return %0 : tensor<?x?x4xf32>
+}
+// CHECK: control.scan from(%{{[0-9]+}}, %{{[0-9]+}}) over(%{{[0-9]+}}) with(%u, %b, %c, %[[N:[0-9]+]]) : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x?x16xf32>, tensor<16x4xf32>, tensor<16xf32>, tensor<16xf32>, index) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x?x4xf32>) do {
+
+// -----
+
+// Branches that a lowering makes: infinite weights meet no zeros.
+func.func @main(%x: tensor<1x2x?xf32> {lamina.dims = [#lamina.size<n in [1, ?]>]}, %w: tensor<2x3x3xf32>) -> tensor<1x3x?xf32> {
+  %0 = aten.conv_transpose1d.default(%x, %w, none, [1], [0]) : (tensor<1x2x?xf32>, tensor<2x3x3xf32>) -> tensor<1x3x?xf32>
+  func.return %0 : tensor<1x3x?xf32>
+}
+// CHECK: control.cond if(%{{.*}}) with(%x, %{{.*}} : (tensor<i1>, tensor<1x2x?xf32>, {{.*}}index

@@ -148,3 +148,12 @@ func.func @lists_side_by_side(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2x
 // CHECK-LABEL: @lists_side_by_side
 // CHECK-NEXT: aten._foreach_mul.List([%a, %b], [%a, %b])
 // CHECK-NEXT: func.return
+
+// -----
+
+// Statistics of samples are averaged over as many as are known.
+func.func @open_samples(%x: tensor<?x3x5xf32> {lamina.dims = [#lamina.size<n>]}, %m: tensor<3xf32>, %v: tensor<3xf32>) -> tensor<?x3x5xf32> {
+  %0 = aten.instance_norm.default(%x, none, none, %m, %v, true, 0.1, 1.0e-05, false) : (tensor<?x3x5xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<?x3x5xf32>
+  func.return %0 : tensor<?x3x5xf32>
+}
+// CHECK: aten.instance_norm.default: running statistics are averaged over samples whose sizes are known
