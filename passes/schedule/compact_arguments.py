@@ -251,12 +251,10 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
 
 
 def _out_of_reach(op: ScatterOp, extents: Mapping[SSAValue, Extents]) -> Iterator[SSAValue]:
-    """Arguments that a scatter cannot touch by strides of the call: it copies what counts at once,
-    where both lie alike and end where what it keeps does, and reads along its last dimension."""
-    kept = [-1 if d is None or d.count is None else d.count for d in kept_digits(op)]
-    ends = {extents.get(value) for value in (op.into, *op.outs)}
-    if ends != {tuple(kept)}:
-        yield from (value for value in (op.into, *op.outs) if value in extents)
+    """Arguments that a scatter cannot touch by strides of the call: what it copies and writes ends
+    where what it keeps does, and it reads along its last dimension."""
+    kept = tuple(-1 if d is None or d.count is None else d.count for d in kept_digits(op))
+    yield from (value for value in (op.into, *op.outs) if extents.get(value, kept) != kept)
     for value, index_map in zip(op.inputs, op.read_maps, strict=True):
         if value not in extents:
             continue

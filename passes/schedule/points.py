@@ -111,8 +111,15 @@ def over_points(
     emit.nest(bounds, [], point)
 
 
-def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: Index) -> None:
-    """target[i] = source[i] for rank-1 memrefs, in vectors but for the last ones."""
+def copy_elements(
+    emit: Emitter,
+    source: SSAValue,
+    target: SSAValue,
+    count: Index,
+    begin: tuple[Index, Index] = (0, 0),
+) -> None:
+    """target[j + n] = source[i + n] for rank-1 memrefs, in vectors but for the last ones; `begin`
+    has i and j."""
     bits = getattr(Elements(source, 0).element, "bitwidth", 8 * COPIED_BYTES)  # complex: one by one
     lanes = max(COPIED_BYTES // max(bits // 8, 1), 1)
     low: Index = 0
@@ -120,9 +127,11 @@ def copy_elements(emit: Emitter, source: SSAValue, target: SSAValue, count: Inde
 
         def step(inner: Emitter, at: Index, unroll: int = unroll, width: int = width) -> None:
             places = [inner.plus(at, number * width) for number in range(unroll)]
-            values = [load(inner, Elements(source, place, 1, width)).value for place in places]
-            for place, value in zip(places, values, strict=True):
-                store(inner, value, Elements(target, place, 1, width))
+            there = [Elements(source, inner.plus(begin[0], p), 1, width) for p in places]
+            here = [Elements(target, inner.plus(begin[1], p), 1, width) for p in places]
+            values = [load(inner, where).value for where in there]
+            for where, value in zip(here, values, strict=True):
+                store(inner, value, where)
 
         high = whole_steps(emit, low, count, unroll * width)
         emit.each(low, high, unroll * width, step)

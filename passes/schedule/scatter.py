@@ -9,8 +9,6 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import copied_of
-from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.unstructured_cost import LEAST_SCATTER_TASKS, SCATTER_TASKS
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -68,16 +66,24 @@ def _copy(emit: Emitter, op: ScatterOp, memory: Memory, out: SSAValue) -> None:
         return
     dims = range(len(shape))
     domain = LiveDomain.within(emit, shape, dims, copied, memory)
-    if domain.is_prefix or op.into in memory.strides:  # what counts lies together then
+    both = [memory.strides.get(value) for value in (op.into, op.outs[0])]
+    if domain.is_prefix or None not in both:  # what counts lies together then
         copy_elements(emit, source, out, domain.count(emit, dims))
         return
-    offset = Linear.of(dict(enumerate(row_major_strides(shape))))
+    steps = [row_major_strides(shape) if own is None else own for own in both]
+    *outer, last = dims
+    in_rows = domain.is_one(last)
 
-    def element(inner: Emitter, at: list[Index]) -> None:
-        place = inner.value(inner.linear(offset, dict(enumerate(at))))
-        inner.run(store_op(inner.add(load_op(source, [place])), out, [place]))
+    def row(inner: Emitter, at: list[Index]) -> None:
+        begin: list[Index] = []
+        for own in steps:
+            place: Index = 0
+            for position, step in zip(at, own, strict=False):
+                place = inner.plus(place, inner.times(position, step))
+            begin.append(place)
+        copy_elements(inner, source, out, domain.end(last) if in_rows else 1, (begin[0], begin[1]))
 
-    domain.over_points(emit, dims, element)
+    domain.over_points(emit, outer if in_rows else dims, row)
 
 
 def _leading(op: ScatterOp) -> int:

@@ -223,3 +223,32 @@ func.func private @threes(%x: memref<64x128x8xf32>, %a: memref<i64>, %b: memref<
   }
   func.return
 }
+
+// -----
+
+// A scatter whose result lies together copies what does not, row by row: where it begins in each is as far apart.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1 : i64, -1 : i64]}
+// CHECK-SAME:    %y: memref<64x256xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64]}
+// APPLIED-LABEL: func.func private @copied
+// APPLIED:       %[[ROWS:[0-9]+]] = loop.reshape %x
+// APPLIED:       scf.for %[[ROW:[0-9]+]] =
+// APPLIED-DAG:     %[[FROM:[0-9]+]] = arith.muli %[[ROW]], %[[WHOLE:[0-9]+]]
+// APPLIED-DAG:     %[[TO:[0-9]+]] = arith.muli %[[ROW]], %[[COLUMNS:[0-9]+]]
+// APPLIED:         scf.for
+// APPLIED-DAG:       arith.addi %[[FROM]]
+// APPLIED-DAG:       arith.addi %[[TO]]
+// APPLIED:           vector.load %[[ROWS]]
+func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, -1]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %i: memref<64xi64>, %u: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %y: memref<64x256xf32> {lamina.kind = "output", lamina.counts = ["a", "b"], lamina.limits = [1, 2]}) attributes {lamina.entry, lamina.compact} {
+  func.call @copied(%x, %i, %u, %a, %b, %y) : (memref<64x256xf32>, memref<64xi64>, memref<64x256xf32>, memref<i64>, memref<i64>, memref<64x256xf32>) -> ()
+  func.return
+}
+func.func private @copied(%x: memref<64x256xf32>, %i: memref<64xi64>, %u: memref<64x256xf32>, %a: memref<i64>, %b: memref<i64>, %y: memref<64x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<>]} {
+  loop.scatter (i, j) in [64, 256] reads(%i[i] : memref<64xi64>, %u[i, j] : memref<64x256xf32>) into(%x : memref<64x256xf32> -> %y : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg3 of 64, arg4 of 256], copied = [arg3 of 64, arg4 of 256]>} {
+  ^bb0(%at: i64, %v: f32, %old: f32):
+    %row = arith.index_cast %at : i64 to index
+    %column = loop.index 1 : index
+    loop.yield %row, %column, %v : index, index, f32
+  }
+  func.return
+}

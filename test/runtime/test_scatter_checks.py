@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 import torch
@@ -45,3 +46,28 @@ def test_places_of_open_rows(name: str) -> None:
         with pytest.raises(lamina.ExecutionError, match="index out of range"):
             compiled(x, places, y)
     assert len(compiled.sizes) == 1
+
+
+def test_a_result_lies_together_where_what_it_is_a_copy_of_does_not() -> None:
+    """A product reads its operands in the layout of their types, and what is returned beside."""
+
+    class Module(nn.Module):
+        def forward(self, x: torch.Tensor, i: torch.Tensor, y: torch.Tensor) -> tuple[Any, ...]:
+            return x.index_add(1, i, y), torch.bmm(x, x.transpose(1, 2))
+
+    def given(batch: int, rows: int, width: int) -> tuple[torch.Tensor, ...]:
+        x, y = torch.randn(batch, rows, width), torch.randn(batch, rows, width)
+        return x, torch.randperm(rows), y
+
+    names = [Dim(one, min=least, max=64) for one, least in (("b", 1), ("n", 2), ("w", 1))]
+    whole = dict(enumerate(names))
+    dims = (whole, {0: names[1]}, whole)
+    program = torch.export.export(Module(), given(3, 5, 7), dynamic_shapes=dims)
+    compiled = lamina.compile(program, versions="padded")
+    for sizes in ((3, 5, 7), (1, 2, 1), (64, 64, 64), (2, 63, 3), (4, 20, 33)):
+        arguments = given(*sizes)
+        for made, wanted in zip(compiled(*arguments), Module()(*arguments), strict=True):
+            torch.testing.assert_close(made, wanted, rtol=1e-4, atol=1e-5)
+    slots = compiled.sizes[0].compiled.program.main.slots
+    laid = {slot.name: slot.extents is not None for slot in slots if len(slot.shape) == 3}
+    assert laid == {"x": False, "y": True, "out0": True, "out1": False}
