@@ -26,8 +26,8 @@ def _arguments(given: Sequence[str] | None) -> argparse.Namespace:
         nargs="+",
         default=["export", "compile", "open"],
         metavar="WAY",
-        choices=["export", "compile", "open"],
-        help="torch.export, torch.compile, torch.export with all sizes open",
+        choices=["export", "compile", "open", "loops"],
+        help="torch.export, torch.compile, torch.export with all sizes open; these down to loops",
     )
     parser.add_argument(
         "--compiled",
@@ -86,6 +86,8 @@ def _units_of(entry: Entry, options: argparse.Namespace) -> list[Unit]:
         made += [Unit(entry.name, dtype, "export", 0, options.samples) for dtype in dtypes]
     if "open" in options.via:
         made += [Unit(entry.name, dtype, "open", 0, options.opened) for dtype in dtypes[:1]]
+    if "loops" in options.via:
+        made += [Unit(entry.name, dtype, "loops", 0, options.opened) for dtype in dtypes[:1]]
     if "compile" in options.via:
         made += [Unit(entry.name, dtype, "compile", 0, options.compiled) for dtype in dtypes[:1]]
     return made

@@ -24,7 +24,12 @@ from ties import TIED, names_equal_values
 from torch.utils import _pytree as pytree
 
 import lamina
+from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.passes.contracts.declared import arguments_of
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.layers import lower
+from lamina.runtime.open_ledger import OPEN_SIZES
 
 UNEXPORTABLE = (
     (re.compile(r"[Ss]parse|[Nn]ested|jagged"), "sparse or nested tensors"),
@@ -51,7 +56,8 @@ def judge(entry: Entry, sample: Sample, via: str) -> Verdict:
     strided = all(_is_strided(leaf) for leaf in pytree.tree_leaves((sample.tensors, expected)))
     if not strided:
         return {"status": "refused", "reason": "export: tensors that are not strided"}
-    run = {"export": _exported, "compile": _compiled, "open": _opened}[via]
+    ways = {"export": _exported, "compile": _compiled, "open": _opened, "loops": _lowered}
+    run = ways[via]
     return run(entry, sample, expected, values)
 
 
@@ -130,17 +136,9 @@ def _exported(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verd
 
 def _opened(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdict:
     """With all sizes open that torch leaves open: padded, or where an op takes no padding exact."""
-    if not sample.tensors:
-        return {"status": "skipped", "reason": "export: no tensor has a size to leave open"}
-    auto = tuple(dict.fromkeys(range(t.dim()), torch.export.Dim.AUTO) for t in sample.tensors)
-    tensors = tuple(_copy(t) for t in sample.tensors)
-    try:
-        with torch.no_grad():
-            program = torch.export.export(
-                sample.program, tensors, dynamic_shapes={"tensors": auto}, strict=False
-            )
-    except Exception as error:
-        return {"status": "refused", "reason": f"export: {_export_reason(error)}"}
+    program = _open_program(sample)
+    if not isinstance(program, torch.export.ExportedProgram):
+        return program
     note = None
     for policy in ("padded", "exact"):
         try:
@@ -164,6 +162,60 @@ def _opened(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdic
             return {"status": "refused", "reason": "export: the program has another result"}
         return verdict if note is None else {**verdict, "note": f"not padded: {note}"}
     raise AssertionError("both policies were tried")
+
+
+def _open_program(sample: Sample) -> Any:
+    """The exported program with all sizes open that torch leaves open, or a verdict."""
+    if not sample.tensors:
+        return {"status": "skipped", "reason": "export: no tensor has a size to leave open"}
+    auto = tuple(dict.fromkeys(range(t.dim()), torch.export.Dim.AUTO) for t in sample.tensors)
+    tensors = tuple(_copy(t) for t in sample.tensors)
+    try:
+        with torch.no_grad():
+            return torch.export.export(
+                sample.program, tensors, dynamic_shapes={"tensors": auto}, strict=False
+            )
+    except Exception as error:
+        return {"status": "refused", "reason": f"export: {_export_reason(error)}"}
+
+
+def _lowered(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdict:
+    """With all sizes open down to loops, which are interpreted: what mutates shows its results."""
+    program = _open_program(sample)
+    if not isinstance(program, torch.export.ExportedProgram):
+        return program
+    try:
+        source = lamina.import_exported_program(program)
+        if "lamina.dims" not in str(source.module):
+            return {"status": "skipped", "reason": "export: torch leaves no size open"}
+        lower(source.module, "aten", "loop", Target.host(), passes=OPEN_SIZES)
+        module = lamina.parse(str(source.module))
+        found = run_module(module, _by_name(module, source.constants, sample), seed=1)
+    except UnsupportedError as error:
+        reason = f"lamina: {error.op}: {error.reason}"
+        return {"status": "refused", "reason": reason, "op": error.op}
+    except InputError as error:  # the ranges of sizes do not tell, or torch has data decide some
+        if not re.search(
+            r"sizes are equal where|run bound-dynamic-shapes|is not defined", str(error)
+        ):
+            return _internal(error)
+        return {"status": "refused", "reason": f"lamina: {_first_line(error)}"}
+    except Exception as error:
+        return _internal(error)
+    leaves, spec = pytree.tree_flatten(expected[0])
+    made = iter(found)
+    results = [torch.as_tensor(next(made)) if _is_plain(leaf) else leaf for leaf in leaves]
+    actual = pytree.tree_unflatten(results, spec), expected[1]
+    return _compare(entry, sample, expected, actual, values)
+
+
+def _by_name(module: Any, constants: Any, sample: Sample) -> dict[str, Any]:
+    """Arguments of `@main`: its constants, and the sample's tensors in order."""
+    (main,) = (op for op in module.ops if op.properties["sym_name"].data == "main")
+    names = [slot.name for slot in arguments_of(main) if slot.name not in constants]
+    given = [tensor.resolve_conj().resolve_neg() for tensor in sample.tensors]
+    named = {**constants, **dict(zip(names, given, strict=False))}
+    return {name: torch.as_tensor(value).detach().numpy() for name, value in named.items()}
 
 
 def _lost_in_export(entry: Entry, sample: Sample, program: Any, actual: Any) -> bool:
