@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from functools import lru_cache
 from typing import TypeVar
 
 from xdsl.ir import Operation
@@ -22,6 +24,22 @@ def list_ops(root: Operation) -> list[Operation]:
 def ops_of(root: Operation, kind: type[OpT]) -> list[OpT]:
     """Those of `list_ops` that are of this class, not of one below it."""
     return [op for op in list_ops(root) if type(op) is kind]
+
+
+def instances_under(root: Operation, kind: type[OpT] | tuple[type[OpT], ...]) -> list[OpT]:
+    """Those of the ops under `root` that are `isinstance` of a class, or of one of several.
+
+    Classes are asked, each once, of which there are few: xDSL's are abstract, and slow to say no.
+    """
+    return instances(list_ops(root)[1:], kind)
+
+
+def instances(ops: Iterable[Operation], kind: type[OpT] | tuple[type[OpT], ...]) -> list[OpT]:
+    """Those of these ops that `instances_under` would give."""
+    return [op for op in ops if _is_below(type(op), kind)]  # pyright: ignore[reportReturnType]
+
+
+_is_below = lru_cache(maxsize=4096)(issubclass)
 
 
 def _list_under(holder: Operation, found: list[Operation]) -> None:

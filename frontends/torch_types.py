@@ -20,6 +20,7 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.promotion import ui8, ui16, ui32, ui64
+from lamina.dialects.schema.result_rules.shapes import tensor
 
 ELEMENT_TYPES: dict[torch.dtype, Attribute] = {
     torch.float16: f16,
@@ -62,7 +63,7 @@ def tensor_type(value: torch.Tensor) -> TensorType:
     check_device(value.device)
     shape = [known_size(size) for size in value.shape]
     kind = element_type(value.dtype)
-    return TensorType(kind, [DYNAMIC_INDEX if size is None else size for size in shape])
+    return tensor([DYNAMIC_INDEX if size is None else size for size in shape], kind)
 
 
 def known_size(size: int | torch.SymInt) -> int | None:

@@ -13,6 +13,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import UNSTRUCTURED_OPS, ExternOp, GenericOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of
+from lamina.dialects.op_list import instances_under, list_ops
 from lamina.passes.calls.callee_programs import (
     CALLEE,
     callee_of,
@@ -177,7 +178,7 @@ def _kernels_of(
     externs: dict[Kernel, _Runs] = {}
 
     def count(function: FuncOp, runs: _Runs) -> None:
-        for op in function.body.walk():
+        for op in list_ops(function):
             if isinstance(op, CallOp):
                 name = op.callee.root_reference.data
                 calls.setdefault(name, _Runs()).add(runs, op)
@@ -230,7 +231,7 @@ def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
 
 def _live_rows(function: FuncOp) -> int | None:
     """The positions that end at a number of the call in all nests of a kernel, and nothing else."""
-    ops = [op for op in function.body.walk() if isinstance(op, (GenericOp, *UNSTRUCTURED_OPS))]
+    ops = instances_under(function, (GenericOp, *UNSTRUCTURED_OPS))
     live = {live_rows_of(op) for op in ops}
     only = live.pop() if len(live) == 1 else None
     if only is None or len(only.counts) != 1 or any(isinstance(op, ExternOp) for op in ops):

@@ -43,6 +43,7 @@ from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.streamed_dims import streamed_dim
+from lamina.dialects.op_list import instances
 
 
 class KernelFault(VerifyException):
@@ -56,7 +57,7 @@ class KernelFault(VerifyException):
 
 def verify_kernel(body: Iterable[Operation]) -> None:
     """Raises KernelFault for a kernel, on tensors or memory, that no schedule of rows runs."""
-    ops = [op for op in body if isinstance(op, GenericOp | OrderedNest | SortOp | FourierOp)]
+    ops = instances(body, (GenericOp, OrderedNest, SortOp, FourierOp))
     for op in ops:
         if not isinstance(op, GenericOp) and len(ops) > 1:
             raise KernelFault(op, "is a kernel of its own; there are other nests in this one")

@@ -4,7 +4,7 @@ to ten times as long."""
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, get_args
 
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import AnyFloat, IntegerAttr, i1, i64
@@ -12,6 +12,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.loop.segments import integer64
 from lamina.dialects.plain_ops import plain_op
+
+_FLOATS = frozenset(get_args(AnyFloat))
 
 
 @cache
@@ -55,7 +57,7 @@ def select_op(on: SSAValue, left: SSAValue, right: SSAValue) -> arith.SelectOp:
 
 def compare_op(left: SSAValue, right: SSAValue, predicate: str) -> arith.CmpiOp | arith.CmpfOp:
     """`arith.cmpf` of floats, `arith.cmpi` of all others, by the name of the predicate."""
-    is_float = isinstance(left.type, AnyFloat)
+    is_float = type(left.type) in _FLOATS
     return plain_op(
         arith.CmpfOp if is_float else arith.CmpiOp,
         (left, right),

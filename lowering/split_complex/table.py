@@ -12,6 +12,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects import prims
 from lamina.dialects.modifications import is_new, register
+from lamina.dialects.op_list import instances_under
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import UndecidedSizeError
 from lamina.lowering.core_aten_to_prims.table import Number, PrimsBuilder
@@ -130,7 +131,7 @@ def split_all(module: ModuleOp) -> None:
 
 def _split_all(root: Operation) -> None:
     known: dict[SSAValue, Parts] = {}
-    ops = [op for op in root.walk() if isinstance(op, SchemaOp) and op.name.startswith("prims.")]
+    ops = [op for op in instances_under(root, SchemaOp) if op.name.startswith("prims.")]
     if not any(_is_complex(op) for op in ops):
         return
     found = table()

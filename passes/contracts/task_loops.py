@@ -20,6 +20,7 @@ from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
+from lamina.dialects.op_list import instances_under
 from lamina.passes.refusal import invalid
 
 INDEX_OPS = (
@@ -44,7 +45,7 @@ def verify_task_loops(function: func.FuncOp) -> None:
     """Check the loops around the nests of a kernel. Raises InputError at what is wrong."""
     if not has_tasks(function):
         return
-    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    nests = instances_under(function, GenericOp)
     for op in ops_around(function.body.block):
         if isinstance(op, LOOPS):
             _verify_loop(op, function.body.block)
@@ -80,7 +81,7 @@ def _verify_kept(buffer: memref.AllocOp, top: Block) -> None:
 
 def has_tasks(function: func.FuncOp) -> bool:
     """Whether nests of a kernel stand in loops, or run slices."""
-    nests = (op for op in function.body.walk() if isinstance(op, GenericOp))
+    nests = instances_under(function, GenericOp)
     return any(op.symbols or op.parent is not function.body.first_block for op in nests)
 
 
@@ -245,7 +246,7 @@ def _verify_apart(loop: scf.ParallelOp) -> None:
     """
     counter, ends = loop.body.block.args[0], _ends(loop)
     assert ends is not None  # verified before
-    nests = [op for op in loop.walk() if isinstance(op, GenericOp)]
+    nests = instances_under(loop, GenericOp)
     said: list[object] | None = None
     for nest in nests:
         places = {d: place for place, d in enumerate(rows_of(nest))}

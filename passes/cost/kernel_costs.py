@@ -19,6 +19,7 @@ from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
+from lamina.dialects.op_list import list_ops
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
 from lamina.passes.cost.unstructured_cost import fourier_operations, unstructured_work
 
@@ -49,7 +50,7 @@ def kernel_cost(function: func.FuncOp) -> KernelCost:
     noted = function.attributes.get(COST)
     if isinstance(noted, DenseArrayBase) and noted.elt_type == i64 and len(noted) == len(_COUNTS):
         return KernelCost(*(int(n) for n in noted.get_values()))
-    ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
+    ops = [op for op in list_ops(function) if op.name.startswith("loop.")]
     results = sum(type_bytes(t) for t in function.function_type.outputs)
     return KernelCost(
         traffic=sum(map(_traffic, function.args)) + results,

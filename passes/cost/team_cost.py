@@ -18,6 +18,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.live_rows import LiveRows
+from lamina.dialects.op_list import instances, list_ops, ops_of
 from lamina.passes.cost.fusion_cost import work
 from lamina.passes.cost.kernel_costs import kernel_cost
 from lamina.passes.cost.unstructured_cost import unstructured_work
@@ -51,9 +52,8 @@ def least_paying(nanoseconds: int, rows: int, barriers: int, target: Target) -> 
 
 def live_of_kernel(function: func.FuncOp) -> LiveRows | None:
     """The live rows of what a bufferized kernel does most of; None where all of them count."""
-    ops = list(function.body.walk())
-    alone = [op for op in ops if isinstance(op, UNSTRUCTURED_OPS)]
-    nests = [op for op in ops if isinstance(op, GenericOp)]
+    ops = list_ops(function)
+    alone, nests = instances(ops, UNSTRUCTURED_OPS), instances(ops, GenericOp)
     if alone or nests:
         return live_rows_of(alone[0] if alone else max(nests, key=lambda op: prod(op.extents)))
     return None
@@ -67,7 +67,7 @@ def sharing_pays(nanoseconds: int, target: Target) -> bool:
 def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:
     """The estimate for one call of a bufferized kernel."""
     traffic = kernel_cost(function).traffic
-    ops = [op for op in function.body.walk() if op.name.startswith("loop.")]
+    ops = [op for op in list_ops(function) if op.name.startswith("loop.")]
     vector = sum(work(op) * max(1.0, _widest(op) / 32) for op in ops if isinstance(op, GenericOp))
     scalar = sum(map(unstructured_work, ops))
     return round(1e9 * (machine.seconds(traffic, int(vector)) + scalar / machine.clock_hz))
@@ -86,8 +86,7 @@ def program_nanoseconds(functions: Sequence[func.FuncOp]) -> int:
     totals = [
         sum(
             kernels.get(call.callee.root_reference.data, 0) * estimated_runs(call)
-            for call in entry.body.walk()
-            if isinstance(call, func.CallOp)
+            for call in ops_of(entry, func.CallOp)
         )
         for entry in entries
     ]

@@ -74,7 +74,7 @@ def takes_numbers(module: ModuleOp) -> bool:
 
 def is_number(kind: Attribute) -> bool:
     """Whether a type is that of a float or an integer."""
-    return isinstance(kind, AnyFloat | IntegerType | IndexType)
+    return not isinstance(kind, TensorType) and isinstance(kind, AnyFloat | IntegerType | IndexType)
 
 
 def _change(function: func.FuncOp, argument: BlockArgument) -> None:

@@ -41,6 +41,7 @@ from lamina.dialects.loop.kernel_nests import (
 from lamina.dialects.loop.labels import label_of, names_of
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE
+from lamina.dialects.op_list import ops_of
 from lamina.passes.fusion.border_cuts import cut_border, inside_of
 from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_reasons import reason_texts, set_reason_texts
@@ -64,7 +65,7 @@ class FuseBordersPass(ModulePass):
         ]
         fused: dict[tuple[str, str, int, int], func.FuncOp] = {}
         for entry in entries:
-            for call in [c for c in entry.walk() if isinstance(c, func.CallOp)]:
+            for call in ops_of(entry, func.CallOp):
                 pair = _pair_ending_at(call, kernels)
                 if pair is None:
                     continue
@@ -85,7 +86,7 @@ def _free_name(kernels: Mapping[str, func.FuncOp]) -> str:
 
 
 def _erase_uncalled(kernels: Iterable[func.FuncOp], entries: Sequence[func.FuncOp]) -> None:
-    calls = [op for entry in entries for op in entry.walk() if isinstance(op, func.CallOp)]
+    calls = [call for entry in entries for call in ops_of(entry, func.CallOp)]
     called = {call.callee.root_reference.data for call in calls}
     for kernel in kernels:
         if kernel.sym_name.data not in called:

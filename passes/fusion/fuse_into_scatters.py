@@ -18,6 +18,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp, IndexOp, ScatterOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, producer_dims, substitute
 from lamina.dialects.loop.labels import names_of, set_names
+from lamina.dialects.op_list import instances_under
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.fusion_limits import MOST_POINT_WORK
 from lamina.passes.defined_functions import defined_functions
@@ -35,7 +36,7 @@ class FuseIntoScattersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for inner in [x for x in function.walk() if isinstance(x, ScatterOp)]:
+            for inner in instances_under(function, ScatterOp):
                 _fuse(inner)
 
 

@@ -42,6 +42,7 @@ from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
 from lamina.dialects.loop.labels import names_of
 from lamina.dialects.op_disposal import replace
+from lamina.dialects.op_list import instances_under, list_ops, ops_of
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import explain_rest, reason_texts, set_reason_texts
@@ -67,9 +68,8 @@ def kernel_calls(module: ModuleOp) -> dict[func.FuncOp, list[func.CallOp]]:
     """The kernels of a module, in order, with all calls of each, wherever they stand."""
     found: dict[func.FuncOp, list[func.CallOp]] = {k: [] for k in kernel_functions(module)}
     by_name = {kernel.sym_name.data: calls for kernel, calls in found.items()}
-    for op in module.walk():
-        if isinstance(op, func.CallOp):
-            by_name.get(op.callee.string_value(), []).append(op)
+    for op in ops_of(module, func.CallOp):
+        by_name.get(op.callee.string_value(), []).append(op)
     return found
 
 
@@ -79,11 +79,11 @@ def verify_kernel_function(function: func.FuncOp) -> None:
     So it does for results that no nest of the kernel makes, and for one that is returned twice:
     each has a buffer of its own, which its nest writes. Nests stand in one block.
     """
-    if len(function.body.blocks) > 1 and any(isinstance(o, GenericOp) for o in function.walk()):
+    if len(function.body.blocks) > 1 and instances_under(function, GenericOp):
         reason = f"has {len(function.body.blocks)} blocks; nests of a kernel stand in one"
         raise invalid(function, f"@{function.sym_name.data} {reason}")
     try:
-        verify_kernel(function.body.walk())
+        verify_kernel(list_ops(function))
     except KernelFault as fault:
         raise invalid(fault.op, fault.reason) from fault
     _verify_counts(function)
@@ -123,9 +123,7 @@ def verify_results(function: func.FuncOp) -> None:
 def _verify_counts(function: func.FuncOp) -> None:
     """Live rows end at arguments that hold a number."""
     given = function.function_type.inputs.data
-    for nest in function.walk():
-        if not isinstance(nest, (GenericOp, *UNSTRUCTURED_OPS)):
-            continue
+    for nest in instances_under(function, (GenericOp, *UNSTRUCTURED_OPS)):
         for name, digits in (("live", live_rows_of(nest)), ("copied", copied_of(nest))):
             for number in () if digits is None else digits.counts:
                 if number >= len(given) or given[number] not in _COUNTS:

@@ -24,6 +24,7 @@ from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.nest_attributes import LAYOUT
 from lamina.dialects.loop.segments import used_dims_of, walked_dims
 from lamina.dialects.op_disposal import erase
+from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
@@ -97,7 +98,7 @@ def _permuted(index_map: AffineMap, order: Sequence[int]) -> AffineMap:
 def _permuted_type(kind: object, order: Sequence[int]) -> TensorType:
     assert isinstance(kind, TensorType)
     shape = kind.get_shape()
-    return TensorType(kind.element_type, [shape[axis] for axis in order])
+    return tensor([shape[axis] for axis in order], kind.element_type)
 
 
 def _restored(before: SSAValue, after: SSAValue, order: Sequence[int]) -> Operation:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
@@ -84,6 +85,15 @@ def _apply(nest: GenericOp) -> None:
     block.erase_op(nest)
 
 
+_FIRST = IntegerAttr(0, IndexType())
+
+
+@cache
+def _factor(value: float, element: Attribute) -> FloatAttr:
+    """1, -1 or a half of an element type."""
+    return FloatAttr(value, element)  # pyright: ignore[reportCallIssue, reportArgumentType]
+
+
 class _Body:
     """The body of a nest, appended to: scalars of one element type."""
 
@@ -98,11 +108,11 @@ class _Body:
 
     def number(self, value: float) -> SSAValue:
         """A constant."""
-        return self.add(constant_op(FloatAttr(value, self.element)))  # pyright: ignore
+        return self.add(constant_op(_factor(value, self.element)))
 
     def sign(self, dim: int) -> SSAValue:
         """1 at position 0 of a dimension, -1 at position 1."""
-        zero = self.add(constant_op(IntegerAttr(0, IndexType())))
+        zero = self.add(constant_op(_FIRST))
         first = self.add(compare_op(self.add(IndexOp(dim)), zero, "eq"))
         return self.add(select_op(first, self.number(1.0), self.number(-1.0)))
 

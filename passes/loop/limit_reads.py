@@ -22,6 +22,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.open_nests import is_open
+from lamina.dialects.op_list import instances_under
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.body_origins import (
     COPIES,
@@ -48,7 +49,7 @@ class LimitReadsPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for nest in [inner for inner in function.walk() if isinstance(inner, GenericOp)]:
+            for nest in instances_under(function, GenericOp):
                 if nest.sources and not is_open(nest):
                     _limit(nest)
 

@@ -25,6 +25,7 @@ from lamina.dialects.loop.linear import linear
 from lamina.dialects.loop.open_nests import is_open
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scatter import written_element
+from lamina.dialects.op_list import instances_under
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.position_choices import settle_choices
@@ -41,7 +42,7 @@ class NarrowScattersPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
-            for inner in [x for x in function.walk() if isinstance(x, ScatterOp)]:
+            for inner in instances_under(function, ScatterOp):
                 shape = _read_part(inner)
                 if shape is not None and shape != list(shape_of(inner.into)):
                     _narrow(inner, shape)

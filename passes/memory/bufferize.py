@@ -16,14 +16,12 @@ from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
-    IntegerAttr,
     MemRefType,
     ModuleOp,
     StringAttr,
     TensorType,
     UnitAttr,
     i8,
-    i64,
 )
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
@@ -42,7 +40,7 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
-from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
+from lamina.dialects.loop.segments import SEGMENTS, integer64, segment_sizes
 from lamina.dialects.op_disposal import replace
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.defined_functions import defined_functions
@@ -95,11 +93,11 @@ def _buffer_of(value: SSAValue) -> MemRefType:
 
 def _retype_arguments(function: func.FuncOp) -> None:
     for argument in function.body.block.args:
-        Rewriter.replace_value_with_new_type(argument, _buffer_of(argument))
+        argument._type = _buffer_of(argument)  # pyright: ignore[reportPrivateUsage]
 
 
 def _allocate(value: SSAValue) -> memref.AllocOp:
-    properties = {"alignment": IntegerAttr(ALIGNMENT, i64), SEGMENTS: segment_sizes(0, 0)}
+    properties = {"alignment": integer64(ALIGNMENT), SEGMENTS: segment_sizes(0, 0)}
     return plain_op(memref.AllocOp, (), [_buffer_of(value)], properties)
 
 

@@ -17,6 +17,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.op_list import ops_of
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.copy_places import above, is_ready, root_of, within_block
@@ -40,7 +41,7 @@ class ElideCopiesPass(ModulePass):
             f.sym_name.data: f for f in functions if KERNEL in f.attributes and f.body.blocks
         }
         elide_scattered_copies(kernels, entries)
-        copies = [c for f in entries for c in f.walk() if isinstance(c, memref.CopyOp)]
+        copies = [copy for entry in entries for copy in ops_of(entry, memref.CopyOp)]
         if not copies:
             return
         pairs = {name: in_place_pairs(kernel) for name, kernel in kernels.items()}

@@ -15,6 +15,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction
+from lamina.dialects.op_list import instances_under
 
 
 def in_place_pairs(kernel: func.FuncOp) -> list[tuple[int, int]]:
@@ -22,7 +23,7 @@ def in_place_pairs(kernel: func.FuncOp) -> list[tuple[int, int]]:
 
     Each pair holds on its own; the caller takes an input for one result only.
     """
-    nests = [op for op in kernel.body.walk() if isinstance(op, GenericOp)]
+    nests = instances_under(kernel, GenericOp)
     if any(is_contraction(nest) for nest in nests):
         return []
     arguments = list(kernel.body.block.args)

@@ -9,6 +9,8 @@ from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.op_list import list_ops
 from lamina.passes.memory.plan_memory import byte_size
 
 ALIASES = frozenset({"loop.reshape", "loop.row", "memref.cast"})
@@ -67,12 +69,12 @@ def touched(ops: Iterable[Operation]) -> dict[SSAValue, bool]:
     """The roots of all memrefs that ops (and those in their regions) use: whether they write."""
     found: dict[SSAValue, bool] = {}
     for op in ops:
-        for inner in op.walk():
-            if inner.name in ALIASES or isinstance(inner, memref.ViewOp):
+        for inner in list_ops(op):
+            if inner.name in ALIASES or type(inner) is memref.ViewOp:
                 continue
             writes = inner.name not in READERS
-            for operand in inner.operands:
-                if isinstance(operand.type, MemRefType):
+            for operand in operands_of(inner):
+                if type(operand.type) is MemRefType:
                     root = root_of(operand)
                     found[root] = found.get(root, False) or writes
     return found

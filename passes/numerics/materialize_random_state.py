@@ -32,6 +32,7 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects import prims
 from lamina.dialects.control import CondOp, RegionOp, WhileOp
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import unsupported
 
@@ -54,7 +55,7 @@ class MaterializeRandomStatePass(ModulePass):
     name = "materialize-random-state"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        draws = [inner for inner in op.walk() if inner.name in DRAWS]
+        draws = [inner for inner in list_ops(op) if inner.name in DRAWS]
         for main in op.body.block.ops:
             if isinstance(main, FuncOp) and main.sym_name.data == "main" and main.body.blocks:
                 _materialize(main)

@@ -19,6 +19,7 @@ from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp, YieldOp
+from lamina.dialects.op_list import instances_under
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 
 REGION = "lamina.region"
@@ -39,7 +40,7 @@ class OutlineRegionsPass(ModulePass):
             if function.body.blocks and has_open_sizes(function):
                 continue
             # Inner ops first, so that a function that is made is done with.
-            found = [inner for inner in function.walk() if isinstance(inner, RegionOp)]
+            found = instances_under(function, RegionOp)
             for control in reversed(found):
                 if all(map(_is_outlined, control.blocks)):
                     continue

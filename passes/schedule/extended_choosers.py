@@ -10,6 +10,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.extension_tables import extended_names
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE
+from lamina.dialects.op_list import instances_under
 from lamina.passes.schedule.schedule_texts import give_schedule
 
 
@@ -40,5 +41,5 @@ def choose_by_extensions(kernel: func.FuncOp, target: Target, context: Context) 
 
 def is_given(kernel: func.FuncOp) -> bool:
     """Whether the text of a kernel has a schedule, or a part of one."""
-    nests = (op for op in kernel.body.walk() if isinstance(op, GenericOp))
+    nests = instances_under(kernel, GenericOp)
     return SCHEDULE in kernel.attributes or any(SCHEDULE in nest.attributes for nest in nests)

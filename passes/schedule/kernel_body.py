@@ -16,6 +16,7 @@ from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.memory_ops import store_op
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.op_disposal import erase
+from lamina.dialects.op_list import instances_under
 from lamina.passes.schedule.call_extents import CallExtents
 from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -34,7 +35,7 @@ class KernelBody:
 
     def __init__(self, function: func.FuncOp) -> None:
         self.function, block = function, function.body.block
-        nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+        nests = instances_under(function, GenericOp)
         self.memory = Memory()
         held = {op.operands[0]: op for op in block_ops(block) if isinstance(op, ReshapeOp)}
         ops = block_ops(block)

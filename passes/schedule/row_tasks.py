@@ -19,6 +19,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.dialects.op_disposal import erase
+from lamina.dialects.op_list import instances_under, list_ops
 from lamina.passes.contracts.task_loops import LOOPS, index_range
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import dim_names, illegal
@@ -67,7 +68,7 @@ def _walks_tasks(loop: Operation) -> bool:
     """Whether a loop is over tasks, or rows of one, and not over slices of what stands in one."""
     if isinstance(loop, scf.ParallelOp):
         return True
-    nests = [op for op in loop.walk() if isinstance(op, GenericOp)]
+    nests = instances_under(loop, GenericOp)
     rows = [
         block_of(symbol)
         for nest in nests
@@ -85,7 +86,7 @@ def emit_task(emit: Emitter, ops: Sequence[Operation], memory: Memory) -> None:
     Raises InputError for nests that cannot share a task, and for schedules that they cannot have.
     """
     loops = [op for op in ops if isinstance(op, LOOPS)]
-    nests = [nest for op in ops for nest in op.walk() if isinstance(nest, GenericOp)]
+    nests = [nest for op in ops for nest in list_ops(op) if isinstance(nest, GenericOp)]
     within = all(nest.parent is not None for nest in nests)
     if len(loops) == 1 and within and _walks_tasks(loops[0]):
         for op in ops:  # all nests stand in the one loop
@@ -167,7 +168,7 @@ class Task:
             self.sweeps[run[0]] = scheduled_sweeps([by_nest[nest] for nest in run], number)
         sweeps = [sweep for run in self.sweeps.values() for sweep in run]
         slices = {s: {d: self.inner[s][d] for d in self._parts(s)} for s in self.stages}
-        loops = {loop.body.block for op in ops for loop in op.walk() if isinstance(loop, LOOPS)}
+        loops = {loop.body.block for op in ops for loop in list_ops(op) if isinstance(loop, LOOPS)}
         verify_kept(self.stages, slices, loops)
         end_loops(sweeps, self.memory)
         groups = {

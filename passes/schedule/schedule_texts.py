@@ -18,6 +18,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.nearest_ops import nearest
+from lamina.dialects.op_list import instances_under
 from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.kernel_parts import parts_of
@@ -29,9 +30,8 @@ def entries_of(kernel: func.FuncOp) -> list[tuple[Operation, Any]]:
     assert isinstance(parts, ArrayAttr)
     found: list[tuple[Operation, Any]] = [(kernel, part) for part in parts]
     unsaid = ScheduleAttr(NestSchedule())
-    for nest in kernel.body.walk():
-        if isinstance(nest, GenericOp):
-            found.append((nest, nest.attributes.get(SCHEDULE, unsaid)))
+    for nest in instances_under(kernel, GenericOp):
+        found.append((nest, nest.attributes.get(SCHEDULE, unsaid)))
     return found
 
 
@@ -95,7 +95,7 @@ def give_schedule(kernel: func.FuncOp, text: str, context: Context, name: str) -
     where = place_of_text(name)
     given = parse_schedule(text, context, where)
     parts = parts_of(kernel)
-    nests = [op for op in kernel.body.walk() if isinstance(op, GenericOp)]
+    nests = instances_under(kernel, GenericOp)
     wanted = [part.kind for part in parts] + [ScheduleAttr] * len(nests)
     entries = list(given)
     fitting = len(entries) == len(wanted) and all(map(isinstance, entries, wanted))

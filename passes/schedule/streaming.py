@@ -16,6 +16,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.kernel_nests import part_of
+from lamina.dialects.op_list import instances_under, list_ops, ops_of
 from lamina.passes.cost.sweep_limits import LEAST_SHARE
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.memory.plan_memory import byte_size
@@ -45,8 +46,8 @@ def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, dict[int, 
 def _shrinking(kernel: func.FuncOp) -> frozenset[int]:
     """Arguments of which calls touch less if fewer rows count."""
     found: set[int] = set()
-    for op in kernel.body.walk():
-        if not isinstance(op, GenericOp) or not (own := open_rows(op)):
+    for op in instances_under(kernel, GenericOp):
+        if not (own := open_rows(op)):
             continue
         maps = zip((*op.inputs, *op.outs), (*op.read_maps, *op.write_maps), strict=True)
         found.update(
@@ -60,14 +61,14 @@ def _shrinking(kernel: func.FuncOp) -> frozenset[int]:
 def _calls(module: ModuleOp) -> Iterator[func.CallOp]:
     for function in module.body.block.ops:
         if isinstance(function, func.FuncOp) and KERNEL not in function.attributes:
-            yield from (op for op in function.body.walk() if isinstance(op, func.CallOp))
+            yield from ops_of(function, func.CallOp)
 
 
 def _only_written(kernel: func.FuncOp) -> frozenset[int]:
     """Arguments that the kernel's nests write once and never read."""
     writers: dict[SSAValue, int] = {}
     read: set[SSAValue] = set()
-    for op in kernel.body.walk():
+    for op in list_ops(kernel):
         if isinstance(op, GenericOp):
             read.update((*op.inputs, *op.sources))
             again = part_of(op) > 0  # it writes other elements
