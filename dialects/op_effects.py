@@ -14,7 +14,6 @@ from xdsl.traits import (
     NoMemoryEffect,
     Pure,
     RecursiveMemoryEffect,
-    is_side_effect_free,
 )
 
 from lamina.dialects.ir_links import block_ops
@@ -31,13 +30,19 @@ def is_free_of_effects(op: Operation) -> bool:
     if _asks_inner_ops(type(op)):
         blocks = [block for region in op.regions for block in region.blocks]
         return all(is_free_of_effects(inner) for block in blocks for inner in block_ops(block))
-    return is_side_effect_free(op)
+    effects = [trait.get_effects(op) for trait in _traits_of(type(op))]
+    return not any(found is None or found for found in effects)
+
+
+@cache
+def _traits_of(kind: type[Operation]) -> list[MemoryEffect]:
+    return kind.get_traits_of_type(MemoryEffect)
 
 
 @cache
 def _told_by(kind: type[Operation]) -> bool | None:
     """What is so for all ops of a class; None where it depends on the op."""
-    traits = {type(trait) for trait in kind.get_traits_of_type(MemoryEffect)}
+    traits = {type(trait) for trait in _traits_of(kind)}
     if not traits or traits & _EFFECTS:
         return False
     return True if traits <= _NONE else None
@@ -46,5 +51,5 @@ def _told_by(kind: type[Operation]) -> bool | None:
 @cache
 def _asks_inner_ops(kind: type[Operation]) -> bool:
     """Whether an op has the effects of those in its regions, and no others."""
-    traits = {type(trait) for trait in kind.get_traits_of_type(MemoryEffect)}
+    traits = {type(trait) for trait in _traits_of(kind)}
     return traits <= {*_NONE, RecursiveMemoryEffect}

@@ -50,7 +50,7 @@ from lamina.dialects.loop.segments import (
     SEGMENTS,
     array64,
     index_maps,
-    integers64,
+    integers64_property,
     left_out_by,
     maps_of,
     pad_values_of,
@@ -157,9 +157,7 @@ class GenericOp(IRDLOperation):
     # Decoded views of the properties, which passes ask for all the time: xDSL's accessors take
     # several times as long.
 
-    @property
-    def extents(self) -> tuple[int, ...]:
-        return integers64(self.properties["domain"])
+    extents: tuple[int, ...] = integers64_property("domain")  # pyright: ignore[reportAssignmentType]
 
     @property
     def read_maps(self) -> tuple[AffineMap, ...]:

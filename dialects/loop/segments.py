@@ -7,6 +7,7 @@ them number by number. Attributes are immutable: equal ones are one object here.
 import struct
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import accumulate, pairwise
 from typing import Any
 
 from xdsl.dialects.builtin import (
@@ -23,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.identity_cache import MOST, once_an_object
 
 SEGMENTS = "operandSegmentSizes"
 """The property of an op that says how many operands each of its groups has."""
@@ -31,14 +32,36 @@ SEGMENTS = "operandSegmentSizes"
 _UNIT = UnitAttr()
 
 
-@lru_cache(maxsize=4096)
 def _decoded(data: bytes, letter: str, width: int) -> tuple[int, ...]:
     return struct.unpack(f"<{len(data) // width}{letter}", data)
 
 
+class _Integers64(dict[bytes, tuple[int, ...]]):
+    """The numbers of arrays of i64, by the bytes that hold them."""
+
+    def __missing__(self, data: bytes) -> tuple[int, ...]:
+        if len(self) >= MOST:
+            self.clear()
+        found = self[data] = _decoded(data, "q", 8)
+        return found
+
+
+_integers64 = _Integers64()
+
+
 def integers64(array: Any) -> tuple[int, ...]:
     """The numbers of an array of i64."""
-    return _decoded(array.data.data, "q", 8)
+    return _integers64[array.data.data]
+
+
+def integers64_property(name: str) -> property:
+    """A property with the numbers of an op's property that is an array of i64."""
+
+    def numbers(self: Operation) -> tuple[int, ...]:
+        array: Any = self.properties[name]
+        return _integers64[array.data.data]
+
+    return property(numbers)
 
 
 @lru_cache(maxsize=4096)
@@ -121,20 +144,27 @@ def pads_of(values: Sequence[Attribute | None]) -> ArrayAttr[Attribute]:
     return ArrayAttr([_UNIT if value is None else value for value in values])
 
 
-@lru_cache(maxsize=4096)
-def _bounds(sizes: bytes, index: int) -> slice:
-    counts = _decoded(sizes, "i", 4)
-    start = sum(counts[:index])
-    return slice(start, start + counts[index])
+class _Bounds(dict[bytes, tuple[slice, ...]]):
+    """Where each segment stands among the operands, by what `operandSegmentSizes` holds."""
+
+    def __missing__(self, sizes: bytes) -> tuple[slice, ...]:
+        if len(self) >= MOST:
+            self.clear()
+        ends = [*accumulate(_decoded(sizes, "i", 4), initial=0)]
+        found = self[sizes] = tuple([slice(start, end) for start, end in pairwise(ends)])
+        return found
+
+
+_bounds = _Bounds()
 
 
 def segment(index: int) -> property:
     """A property with the operands of one segment of an op that has `operandSegmentSizes`."""
+    take = tuple.__getitem__  # passes ask for nothing more often
 
     def operands(self: Operation) -> tuple[SSAValue, ...]:
-        sizes = self.properties[SEGMENTS]
-        assert type(sizes) is DenseArrayBase
-        return tuple.__getitem__(self._operands, _bounds(sizes.data.data, index))
+        sizes: Any = self.properties[SEGMENTS]
+        return take(self._operands, _bounds[sizes.data.data][index])
 
     return property(operands)
 
