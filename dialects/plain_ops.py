@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
+from operator import attrgetter
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
@@ -18,6 +19,15 @@ from xdsl.irdl import IRDLOperation, OptionalDef
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
 _NONE: Mapping[str, Attribute] = {}
+
+
+class PlainResult(OpResult[Attribute]):
+    """A result whose fields, and whose identity, Python gives without a call of a function."""
+
+    type = property(attrgetter("_type"))  # pyright: ignore[reportAssignmentType]
+    owner = property(attrgetter("op"))  # pyright: ignore[reportAssignmentType]
+    __hash__ = object.__hash__
+    __eq__ = object.__eq__  # pyright: ignore[reportAssignmentType]
 
 
 def plain_op(
@@ -56,7 +66,7 @@ def _fill(
     for operand, use in zip(operands, uses, strict=True):
         operand.add_use(use)
     op._operands, op._operand_uses = SSAValues(operands), uses
-    op.results = SSAValues([OpResult(type_, op, n) for n, type_ in enumerate(result_types)])
+    op.results = SSAValues([PlainResult(type_, op, n) for n, type_ in enumerate(result_types)])
     op.properties, op.attributes = properties, {}
     op.location = UNKNOWN_LOC
     for region in regions:

@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
-from xdsl.ir import Attribute, Operation, OpResult, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from lamina.dialects.plain_ops import PlainResult
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
@@ -229,7 +230,7 @@ class SchemaOp(IRDLOperation):
 
 
 def _results_of(op: Operation, types: Sequence[Attribute]) -> Any:
-    return SSAValues(OpResult(kind, op, index) for index, kind in enumerate(types))
+    return SSAValues([PlainResult(kind, op, index) for index, kind in enumerate(types)])
 
 
 _NO_VALUES = frozenset({bool, int, float, complex, str, list, tuple})

@@ -18,6 +18,7 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import summed_rows
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
+from lamina.dialects.op_accessors import operands_of
 from lamina.passes.fusion.fusion_decisions import Decision
 from lamina.passes.fusion.fusion_reasons import add_reasons, numbers_of, take_reasons
 
@@ -77,7 +78,7 @@ class KernelGraph:
 
     def makers(self, op: Operation) -> list[Cluster]:
         """The clusters that make what an op takes."""
-        return [self.cluster_of[v.op] for v in op.operands if type(v) is OpResult]
+        return [self.cluster_of[v.op] for v in operands_of(op) if isinstance(v, OpResult)]
 
     def adjacent(self, one: Cluster, other: Cluster) -> bool:
         """Whether no third cluster needs one of them and is needed by the other."""
