@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import AnyFloat, ModuleOp
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.monoid import Monoid
 from lamina.dialects.places import place_of
 from lamina.runtime.interpreters import run_module
@@ -30,7 +31,23 @@ def refuse_undefined(
 ) -> None:
     """InputError, because of a `difference`, if the program does not define its results."""
     _refuse_orders(module, difference)
+    _refuse_uncounted(module, difference)
     refuse_unwritten(module, arguments, difference)
+
+
+def _refuse_uncounted(module: ModuleOp, difference: InputError) -> None:
+    """Rows that do not count in a call: code does not write them, and the interpreter does.
+
+    Where results have such rows follows from the whole program, so that none of it is judged.
+    """
+    for op in module.walk():
+        if isinstance(op, GenericOp) and live_rows_of(op) is not None:
+            place = place_of(op)
+            where = f"{place}: " if place else ""
+            raise InputError(
+                f"check failed: {where}rows that do not count in a call (live of #loop.nest) are "
+                "not written, so that results differ there"
+            ) from difference
 
 
 def _refuse_orders(module: ModuleOp, difference: InputError) -> None:
