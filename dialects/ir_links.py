@@ -67,9 +67,17 @@ def erase_op(op: Operation) -> None:
 
     Raises ValueError if one of its results has a use.
     """
+    detach_unused(op)
+    op.drop_all_references()
+
+
+def detach_unused(op: Operation) -> None:
+    """Takes an op out of its block, if it is in one.
+
+    Raises ValueError if one of its results has a use.
+    """
     for result in op.results:
         if result.first_use is not None:
             raise ValueError(f"a result of '{op.name}' that is erased has uses")
     if op.parent is not None:
         op.parent.detach_op(op)
-    op.drop_all_references()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 
 from xdsl.ir import Block, Operation, Region, SSAValue
 
-from lamina.dialects.ir_links import replace_uses, take_name
+from lamina.dialects.ir_links import detach_unused, replace_uses, take_name
 
 
 def dispose(op: Operation) -> None:
@@ -27,11 +27,7 @@ def erase(op: Operation) -> None:
 
     Raises ValueError if one of its results has a use.
     """
-    for result in op.results:
-        if result.first_use is not None:
-            raise ValueError(f"a result of '{op.name}' that is erased has uses")
-    if op.parent is not None:
-        op.parent.detach_op(op)
+    detach_unused(op)
     _take_apart(op, _remove_uses)
 
 

@@ -13,7 +13,7 @@ from lamina.dialects.loop.segments import SEGMENTS, integer64, segment_sizes
 from lamina.dialects.plain_ops import plain_op
 
 ALIGNMENT = 64
-"""Bytes: scratch begins at lines of the caches."""
+"""Bytes: buffers and scratch begin at lines of the caches."""
 
 
 def load_op(memory: SSAValue, indices: Sequence[SSAValue]) -> memref.LoadOp:

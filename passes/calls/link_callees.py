@@ -31,6 +31,7 @@ from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop.extern import ExternOp
+from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.passes.calls.callee_programs import (
     CALLEE,
     callee_named,
@@ -40,7 +41,7 @@ from lamina.passes.calls.callee_programs import (
 )
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.kernel_passes import EntryPass
-from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
+from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.refusal import invalid, unsupported
 

@@ -38,6 +38,7 @@ from lamina.dialects.loop import (
     SortOp,
     before_reshapes,
 )
+from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.segments import SEGMENTS, integer64, segment_sizes
@@ -50,9 +51,6 @@ from lamina.passes.refusal import unsupported
 
 ENTRY = "lamina.entry"
 """Attribute of a function that the host calls."""
-
-ALIGNMENT = 64
-"""Bytes: buffers begin at lines of the caches."""
 
 POLL = StringAttr("poll")
 """Kind of the argument that loops of unknown length ask whether to stop."""

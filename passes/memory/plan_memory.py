@@ -30,9 +30,10 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
+from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.op_disposal import replace
 from lamina.passes.fusion.outline_kernels import KERNEL
-from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
+from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.in_place import in_place_pairs
 from lamina.passes.refusal import unsupported
 

@@ -32,11 +32,12 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.target import STACK_BYTES, Target
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.team import ThreadOp, team_of
 from lamina.dialects.op_list import ops_of
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.kernel_passes import EntryPass
-from lamina.passes.memory.bufferize import ALIGNMENT, ENTRY
+from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.plan_memory import (
     Buffer,
     Order,

@@ -129,7 +129,7 @@ def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Targe
     jam, packed_bytes = stage.schedule.jam, prod(packed.shape) * size
     if shape.task_packed or jam is None or product.most <= jam.count:
         return
-    if packed_bytes > target.l2_bytes // PANELS_SHARE and panel_bytes <= target.l2_bytes // 2:
+    if packed_bytes > target.l2_bytes // PANELS_SHARE and 2 * panel_bytes <= target.l2_bytes:
         decide(stage, prefetch_panels=1)
 
 

@@ -21,11 +21,11 @@ from lamina.dialects.loop.kernel_nests import (
     set_part,
     set_rows,
 )
+from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
 from lamina.dialects.loop.slices import Slice
 from lamina.dialects.op_list import ops_of
-from lamina.passes.memory.bufferize import ALIGNMENT
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import schedule_of
 

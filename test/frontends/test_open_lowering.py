@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 
 import lamina
 from lamina.frontends.exported_program import import_exported_program
-from lamina.lowering.pipeline import run_pipeline
+from lamina.lowering.pipeline import STAGES, run_pipeline
 from lamina.runtime.interpreters import run_module
 
 N, M = Dim("N", max=4096), Dim("M", max=4096)
@@ -167,21 +167,14 @@ PROGRAMS: dict[str, Program] = {
     "in steps": (5, lambda x, w: functional.conv2d(x, w, stride=2), [(1, 3, N, M), (4, 3, 3, 3)]),
 }
 
+_LOOP = next(stage.passes for stage in STAGES if stage.layer == "loop")
+_CONVERTED = _LOOP.index("convert-prims-to-loop") + 1
 PASSES: Sequence[Sequence[str]] = (
     ("functionalize", "verify-functional"),
     ("widen-half-floats", "convert-aten-to-core-aten", "verify-core-aten"),
     ("convert-core-aten-to-prims", "verify-prims"),
-    ("materialize-random-state", "split-complex", "convert-prims-to-loop", "verify-loop"),
-    (
-        "outline-literals",
-        "outline-regions",
-        "narrow-scatters",
-        "canonicalize-loop",
-        "limit-reads",
-        "batch-scans",
-        "loop-cse",
-        "verify-loop",
-    ),
+    (*_LOOP[:_CONVERTED], "verify-loop"),
+    _LOOP[_CONVERTED:],
 )
 """What leads to each layer, at which the program is run."""
 
