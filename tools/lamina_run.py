@@ -31,7 +31,11 @@ from lamina.tools.extension_files import add_load_argument, run_extended
 from lamina.tools.judged_types import HALF_FLOATS, judged_slots
 from lamina.tools.pipeline_arguments import add_pipeline_arguments, pipeline_of
 from lamina.tools.source_files import FILES, add_sizes_argument, read_source
-from lamina.tools.undefined_results import refuse_undefined, refuse_unwritten
+from lamina.tools.undefined_results import (
+    refuse_uncounted,
+    refuse_undefined,
+    refuse_unwritten,
+)
 
 _TOLERANCES: dict[str, tuple[float, float]] = {
     "bf16": (1e-2, 2e-2),
@@ -292,6 +296,13 @@ def _check(
             worst = where_both_round()
             said = f"the fused interpreter, and to {said} where every op rounds"
     except InputError as error:
+
+        def again(counting: dict[str, np.ndarray]) -> float:
+            made = _as_list(compiled(*(counting[slot.name].copy() for slot in compiled.inputs)))
+            wanted = run_module(module, {name: array.copy() for name, array in counting.items()})
+            return largest_difference(judged, made, wanted)
+
+        refuse_uncounted(module, arguments, again, error)
         refuse_undefined(module, arguments, error)
         raise
     if layer in IN_MEMORY:
