@@ -23,6 +23,7 @@ from lamina.dialects.nearest_ops import nearest
 from lamina.lowering.pass_specs import Pass, pass_of
 from lamina.lowering.pipeline import (
     CONTRACTS,
+    ENTERED,
     ENTERING,
     SOURCE_LAYERS,
     STAGES,
@@ -98,7 +99,8 @@ class Pipeline:
 
     def _with(self, edit: Edit) -> Pipeline:
         known = {name for stage in STAGES for name in stage.passes} | set(CONTRACTS.values())
-        known |= {name for names in ENTERING.values() for name in names}
+        entering = (*ENTERING.values(), *ENTERED.values())
+        known |= {name for names in entering for name in names}
         known |= {name for source in SOURCE_LAYERS.values() for name in source.passes}
         known |= {name_of(p) for earlier in self.edits for p in earlier.passes}
         if not isinstance(edit.name, str) or edit.name not in known:

@@ -230,6 +230,9 @@ ENTERING: dict[str, tuple[str, ...]] = {
 }
 """What is done with a program that enters at a tensor layer, in front of the contract."""
 
+ENTERED: dict[str, tuple[str, ...]] = {"scheduled": ("guard-accesses",)}
+"""What is done with a program that enters at a layer, behind the contract."""
+
 
 def pipeline(
     *,
@@ -277,6 +280,8 @@ def pipeline(
             "compact-arguments",
         )
         names[-1:] = ["verify-bufferized{open=true}", *chosen, "verify-bufferized"]
+    if enters:
+        names += ENTERED.get(start, ())
     names += [name for stage in STAGES[first + 1 : last + 1] for name in stage.passes]
     left_out = KERNEL_ROUNDING_PASSES if rounding == "eager" else frozenset[str]()
     return tuple(_spec(name, target, rounding) for name in names if name not in left_out)

@@ -115,6 +115,7 @@ PASSES: dict[str, str] = {
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"
     ),
+    "guard-accesses": "lamina.passes.memory.guard_accesses:GuardAccessesPass",
     "plan-scratch": "lamina.passes.memory.plan_scratch:PlanScratchPass",
 }
 """Pass name to `module:class`."""

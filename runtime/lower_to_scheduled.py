@@ -9,7 +9,7 @@ from lamina.dialects.errors import InputError
 from lamina.lowering.pass_runner import Finished
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
-from lamina.runtime.layers import layer_of, verify_scheduled
+from lamina.runtime.layers import layer_of, verify_program
 from lamina.runtime.lowering_options import LoweringOptions
 from lamina.runtime.recipes import recipes_of
 from lamina.runtime.shared_constants import Recipe
@@ -30,7 +30,8 @@ def lower_to_scheduled(
     if start == "scheduled":
         if options.schedules:
             raise InputError("schedules: the kernels of the program are loops already")
-        verify_scheduled(module)
+        verify_program(module)
+        options.lower(module, start, "scheduled", target)
         return kernels_of(module, target)
     from lamina.passes.schedule.schedule_texts import schedule_texts
 

@@ -56,6 +56,7 @@ _LATE: dict[str, frozenset[State]] = {
     "compute-at": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "vectorize": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "apply-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "guard-accesses": frozenset({State.LOOPS}),
     "share-kernels": frozenset({State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),
