@@ -1,16 +1,17 @@
 """`choose-padding`: which sizes of arguments one version can have in a range, and how widely.
 
-`bound-dynamic-shapes` is tried on a copy. A size of which nothing but the ends of results is asked
-afterwards is one of rows: each is computed by itself, loops end at the rows that count (`limit-
-rows`), and room for many costs memory alone. Others are masked, which costs work up to the bound.
-Where an op takes no padding, sizes that it takes padded one by one are kept, and the rest are
-`exact`. What a function states already stays. Versions are made accordingly when calls need them
-(`runtime/size_versions.py`).
+`bound-dynamic-shapes` is tried on a copy, or `bound-nests` where the program is loops. A size of
+which nothing but the ends of results is asked afterwards is one of rows: each is computed by
+itself, loops end at the rows that count (`limit-rows`), and room for many costs memory alone.
+Others are masked, which costs work up to the bound. Where an op takes no padding, sizes that it
+takes padded one by one are kept, and the rest are `exact`. What a function states already stays.
+Versions are made accordingly when calls need them (`runtime/size_versions.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from math import prod
 
@@ -22,7 +23,9 @@ from xdsl.passes import ModulePass
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import InputError, UnsupportedError
-from lamina.dialects.sizes import Size
+from lamina.dialects.loop import GenericOp, ReadOp
+from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.sizes import Size, quotients
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
 from lamina.passes.contracts.declared import arguments_of
@@ -86,7 +89,7 @@ class Padding:
 
 
 def choose_padding(module: ModuleOp) -> Padding:
-    """Writes `lamina.padding` of `@main` of a program at `aten`, in place.
+    """Writes `lamina.padding` of `@main` of a program at `aten`, or of loops, in place.
 
     Raises InputError where the program needs sizes to be equal which need not be.
     """
@@ -120,7 +123,8 @@ class _Largest:
         self._module, self._padded = module, padded
         main = _main(module)
         assert main is not None
-        self._main, self._shapes = main, infer_shapes(main)
+        with quotients() if _is_of_loops(main) else nullcontext():
+            self._main, self._shapes = main, infer_shapes(main)
         self._names = size_names(arguments_of(main))
         self._found: dict[tuple[tuple[str, int], ...], int] = {}
 
@@ -202,7 +206,19 @@ def _bound(module: ModuleOp) -> None:
     from lamina.dialects.context import Context as OwnContext
     from lamina.lowering.pipeline import pipeline, run_pipeline
 
-    run_pipeline(module, pipeline(start="aten", stop="functional"), OwnContext())
+    main = _main(module)
+    assert main is not None
+    of_loops = _is_of_loops(main)
+    passes = ("bound-nests",) if of_loops else pipeline(start="aten", stop="functional")
+    run_pipeline(module, passes, OwnContext())
+
+
+def _is_of_loops(function: FuncOp) -> bool:
+    """Whether nests, and no op of a higher layer, stand in a function."""
+    ops = list(function.walk())
+    return any(op.name.startswith("loop.") for op in ops) and not any(
+        isinstance(op, SchemaOp) for op in ops
+    )
 
 
 def _only_ends(count: SSAValue) -> bool:
@@ -220,7 +236,18 @@ def _is_of_index(use: Use) -> bool:
     op = use.operation
     if op.name in _OF_INDICES:
         return all(map(_is_of_index, op.results[0].uses))
+    if isinstance(op, GenericOp) and use.index < len(op.inputs):
+        return _is_of_place(op.block.args[use.index])
     return op.name in _READS and use.index > 0
+
+
+def _is_of_place(value: SSAValue) -> bool:
+    """Whether nothing but places of indirect reads follow from a value of a nest's body."""
+    return all(
+        isinstance(use.operation, ReadOp)
+        or (bool(use.operation.results) and all(map(_is_of_place, use.operation.results)))
+        for use in value.uses
+    )
 
 
 def _elements(value: SSAValue) -> int:

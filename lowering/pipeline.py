@@ -108,6 +108,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "fused",
         (
+            "bound-nests",
             "outline-literals",
             "choose-layouts",
             "apply-layouts",

@@ -54,6 +54,7 @@ PASSES: dict[str, str] = {
     "convert-scheduled-to-mlir": "lamina.lowering.scheduled_to_mlir:ConvertScheduledToMlirPass",
     "convert-loop-to-linalg": "lamina.lowering.loop_to_linalg:ConvertLoopToLinalgPass",
     "convert-prims-to-loop": "lamina.lowering.prims_to_loop:ConvertPrimsToLoopPass",
+    "bound-nests": "lamina.lowering.bound_nests:BoundNestsPass",
     "outline-literals": "lamina.lowering.outline_literals:OutlineLiteralsPass",
     "outline-regions": "lamina.passes.regions.outline_regions:OutlineRegionsPass",
     "batch-scans": "lamina.passes.regions.batch_scans:BatchScansPass",

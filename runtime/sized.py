@@ -9,9 +9,10 @@ from typing import Protocol
 from xdsl.dialects.builtin import ModuleOp, UnitAttr
 
 from lamina.codegen.target import Target
-from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.context import Context
+from lamina.dialects.errors import LaminaError, UnsupportedError
 from lamina.lowering.choose_padding import Padding, choose_padding
-from lamina.lowering.pipeline import SOURCE_LAYERS
+from lamina.lowering.pipeline import SOURCE_LAYERS, run_pipeline
 from lamina.passes.contracts.argument_sizes import size_names
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import COMPACT
@@ -26,6 +27,7 @@ from lamina.runtime.arguments import Structure
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import function_named
 from lamina.runtime.layers import layer_of, lower
+from lamina.runtime.open_ledger import OPEN_SIZES
 from lamina.runtime.size_versions import Versions, compact_inputs
 from lamina.runtime.sized_calls import Padded, SizedCalls
 
@@ -103,11 +105,20 @@ def padding_of_program(module: ModuleOp) -> Padding:
     layer = layer_of(module)
     if layer == "aten":
         return choose_padding(module.clone())
-    main = function_named(module, "main")
-    assert main is not None
-    names = size_names(arguments_of(main))
-    reason = f"a program at {layer}: sizes are padded at aten only"
-    return Padding(dict.fromkeys(names, EXACT), reason)
+    try:
+        return choose_padding(loops_of(module))
+    except LaminaError as error:  # what its loops need to be known is known in each version
+        main = function_named(module, "main")
+        assert main is not None
+        names = size_names(arguments_of(main))
+        return Padding(dict.fromkeys(names, EXACT), str(error).partition("\n")[0])
+
+
+def loops_of(module: ModuleOp) -> ModuleOp:
+    """A program below `aten` as loops, with the sizes that it has open."""
+    module, layer = module.clone(), layer_of(module)
+    lower(module, layer, "loop", Target.host(), passes=OPEN_SIZES, enters=layer != "loop")
+    return module
 
 
 def padded_program(
@@ -116,14 +127,18 @@ def padded_program(
     """The program for sizes up to `bounds`, with an input for each; the sizes `numbers` are what
     `bounds` says. Its arguments are padded, but for those that it takes as they are.
 
-    It is at `aten`. Raises UnsupportedError for ops that take no padding, and for programs with
-    sizes for which stages pay more than room does.
+    A program at `aten` is padded there, one of a lower layer as loops. Raises UnsupportedError for
+    ops that take no padding, and for programs with sizes for which stages pay more than room does.
     """
-    module = module.clone()
+    is_above = layer_of(module) == "aten"
+    module = module.clone() if is_above else loops_of(module)
     if numbers:
         bind_sizes(module, {name: bounds[name] for name in numbers})
     limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
-    lower(module, "aten", "functional", Target.host())
+    if is_above:
+        lower(module, "aten", "functional", Target.host())
+    else:
+        run_pipeline(module, ("bound-nests",), Context())
     main = function_named(module, "main")
     assert main is not None
     main.attributes[COMPACT] = UnitAttr()

@@ -168,6 +168,14 @@ def _range(expr: AffineExpr, extents: Sequence[Extent]) -> tuple[Extent, Extent]
     form = linear(expr, extents)  # pyright: ignore[reportArgumentType] - sizes compute as numbers
     if form is None:
         raise UndecidedSizeError(f"what {expr} is at most")
+    return reach_of(form, extents)
+
+
+def reach_of(form: Linear, extents: Sequence[Extent]) -> tuple[Extent, Extent]:
+    """Least and greatest value of a form over a domain that has points.
+
+    Raises UndecidedSizeError where the ranges of sizes do not tell the sign of a factor.
+    """
     low: Extent = form.constant
     high: Extent = form.constant
     for dim, coefficient in form.terms:
@@ -191,6 +199,8 @@ def _verify_inside(
 
 
 def _is_injective(form: Linear, extents: Sequence[Extent]) -> bool:
+    if not all(isinstance(factor, int) for _, factor in form.terms):
+        raise UndecidedSizeError("whether steps by a size reach each place once")
     return form.pure_dim is not None or form.is_injective(extents)  # pyright: ignore
 
 

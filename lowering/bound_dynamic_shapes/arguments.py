@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -13,7 +14,7 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
@@ -42,26 +43,59 @@ from lamina.passes.refusal import unsupported
 
 
 def bound_arguments(function: FuncOp, state: State) -> None:
-    """Give arguments of open sizes static types, and the function an argument for each size.
-
-    A `tensor<?x8xf32>` of a size `batch` in [1, 128] becomes a `tensor<128x8xf32>`, and `batch` an
-    input `size(batch)`, a 0-d tensor of i64, behind all others. An argument that is a size itself
-    becomes such a tensor in its place, which nothing reads. Raises UnsupportedError for sizes
-    without a bound.
+    """Give arguments of open sizes static types, and the function an argument for each size, as
+    `pad_arguments` does. Raises UnsupportedError for sizes without a bound.
     """
-    block = function.body.block
     if not has_open_sizes(function):
         return
+    first = function.body.block.first_op
+    assert first is not None
+    b = BoundBuilder(first, state)
+    counts, arguments = pad_arguments(function)
+    for name, count in counts.items():
+        state.least[count] = name.range.least
+        state.inputs[count] = count_name(name.text)
+    for one in arguments:
+        sizes = [_count(extent, counts, b) for extent in one.shape]
+        if isinstance(one.given.type, TensorType):
+            state.tensors[one.given] = Bounded(one.padded, tuple(sizes))
+            state.arguments[one.name] = state.tensors[one.given]
+            continue
+        ((size,), (extent,)) = sizes, one.shape
+        least = extent if isinstance(extent, int) else int(extent.range[0])
+        bound = bound_of(extent)
+        state.numbers[one.given] = known(least) if size is None else Number(size, bound, least)
+
+
+@dataclass(frozen=True)
+class PaddedArgument:
+    """An argument of open size: as it was, what stands beside it, its name, and its sizes."""
+
+    given: BlockArgument
+    padded: BlockArgument
+    name: str
+    shape: tuple[Extent, ...]
+
+
+def pad_arguments(
+    function: FuncOp,
+) -> tuple[dict[SizeName, SSAValue], list[PaddedArgument]]:
+    """Put padded arguments in front of those of open sizes, and inputs for these sizes behind all.
+
+    A `tensor<?x8xf32>` of a size `batch` in [1, 128] becomes a `tensor<128x8xf32>`, and `batch` an
+    input `size(batch)`, a 0-d tensor of i64. An argument that is a size itself becomes such a
+    tensor, which nothing reads. The arguments as they were are left for the caller to erase. Raises
+    UnsupportedError for sizes without a bound.
+    """
+    block = function.body.block
     set_padding(function, {})
     set_hints(function, {})
     arguments = arguments_of(function)
     names = size_names(arguments)
-    first = block.first_op
-    assert first is not None
-    b = BoundBuilder(first, state)
     given = list(block.args)
-    counts = {name: _size_input(name, function, state) for name in names.values()}
+    counts = {name: _size_input(function) for name in names.values()}
     attributes = [dict(declared.entries) for declared in arguments]
+    padded: list[PaddedArgument] = []
     for argument, declared, entries in zip(given, arguments, attributes, strict=True):
         if not is_dynamic(argument.type) and not is_size(declared):
             continue
@@ -69,7 +103,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
         kind = argument.type
         shape = shape_of(declared, names)
         _note_counts(entries, [_told_by(extent) for extent in shape])
-        most = [_most(extent) for extent in shape]
+        most = [bound_of(extent) for extent in shape]
         for extent, bound in zip(shape, most, strict=True):
             if bound is None:
                 raise unsupported(
@@ -77,25 +111,19 @@ def bound_arguments(function: FuncOp, state: State) -> None:
                     f"argument {argument.index}: the size {extent} has no upper bound",
                     NUMBERS,
                 )
-        sizes = [_count(extent, counts, b) for extent in shape]
-        if not isinstance(kind, TensorType):
-            ((size,), (bound,), (extent,)) = sizes, most, shape
-            least = extent if isinstance(extent, int) else int(extent.range[0])
-            state.numbers[argument] = known(least) if size is None else Number(size, bound, least)
-            block.insert_arg(TensorType(i64, []), argument.index)
-            continue
-        static = TensorType(kind.element_type, [bound or 0 for bound in most])
-        padded = block.insert_arg(static, argument.index)
-        padded.name_hint = argument.name_hint
-        state.tensors[argument] = Bounded(padded, tuple(sizes))
-        state.arguments[declared.name] = state.tensors[argument]
-    entries = [*attributes]
+        static = TensorType(i64, [])
+        if isinstance(kind, TensorType):
+            static = TensorType(kind.element_type, [bound or 0 for bound in most])
+        made = block.insert_arg(static, argument.index)
+        made.name_hint = argument.name_hint
+        padded.append(PaddedArgument(argument, made, declared.name, shape))
     for name in counts:
         held = {"lamina.kind": "input", "lamina.name": count_name(name.text)}
-        entries.append({key: StringAttr(text) for key, text in held.items()})
+        attributes.append({key: StringAttr(text) for key, text in held.items()})
         if name.range.least > 1:
-            entries[-1][LEAST] = IntegerAttr(name.range.least, i64)
-    function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in entries])
+            attributes[-1][LEAST] = IntegerAttr(name.range.least, i64)
+    function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in attributes])
+    return counts, padded
 
 
 def _note_counts(entries: dict[str, Attribute], inputs: Sequence[str | None]) -> None:
@@ -122,19 +150,18 @@ def count_name(size: str) -> str:
     return f"size({size})"
 
 
-def _most(extent: Extent) -> int | None:
+def bound_of(extent: Extent) -> int | None:
+    """What a size is at most; None where nothing says it."""
     if isinstance(extent, int):
         return extent
     most = extent.range[1]
     return None if most == float("inf") else int(most)
 
 
-def _size_input(name: SizeName, function: FuncOp, state: State) -> SSAValue:
+def _size_input(function: FuncOp) -> SSAValue:
     block = function.body.block
     count = block.insert_arg(TensorType(i64, []), len(block.args))
     count.name_hint = "size"
-    state.least[count] = name.range.least
-    state.inputs[count] = count_name(name.text)
     return count
 
 

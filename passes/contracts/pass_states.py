@@ -89,6 +89,7 @@ _OF_OPEN_NESTS = frozenset(
         "allow-lower-ops",
         "batch-scans",
         "bind-sizes",
+        "bound-nests",
         "canonicalize-loop",
         "choose-padding",
         "convert-aten-to-core-aten",
