@@ -63,5 +63,16 @@ class ExecutionError(LaminaError):
     """A run-time check inside compiled code failed, for example an index out of range."""
 
 
+class OutOfMemoryError(LaminaError, MemoryError):
+    """A program, or one of its calls, takes more memory than is free.
+
+    `result` is the number of the result for which there is none; None where it is other memory.
+    """
+
+    def __init__(self, message: str, result: int | None = None) -> None:
+        super().__init__(message)
+        self.result = result
+
+
 class CacheError(LaminaError):
     """The disk cache cannot be used at all (its folder cannot be made); bad entries never raise."""

@@ -11,6 +11,7 @@ from lamina.dialects.extension_tables import kept_scopes
 from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.frontends.dynamo_weights import Call, WeightPreparations
 from lamina.frontends.torch_seeds import TORCH_SEEDS
+from lamina.runtime.arguments import array_kind
 from lamina.runtime.bind import bind
 from lamina.runtime.checked_call import CheckedCall, provide
 from lamina.runtime.compiled import drawn_state
@@ -121,7 +122,7 @@ class DynamoCall:
         assert self._native is not None
         values = list(args)
         for position in self._strided:
-            values[position] = args[position].contiguous()
+            values[position] = array_kind("torch").contiguous(args[position])
         written = [(args[p], values[p]) for p in self._copied_back]
         results = self._native(values)
         for target, source in written:

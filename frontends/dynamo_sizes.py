@@ -19,9 +19,15 @@ from torch.fx.experimental.symbolic_shapes import (
     guarding_hint_or_throw,
 )
 
-from lamina.dialects.errors import ArgumentError, InputError, UnsupportedError
+from lamina.dialects.errors import (
+    ArgumentError,
+    InputError,
+    OutOfMemoryError,
+    UnsupportedError,
+)
 from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
+from lamina.frontends.dynamo_symbols import feature_sizes, places_of_symbols
 from lamina.frontends.open_sizes import range_of, sized_symbols
 from lamina.frontends.torch_types import known_size
 from lamina.lowering.choose_padding import Padding
@@ -117,6 +123,8 @@ class SizedDynamoCall:
                 results = run(args)
             except OtherSizesError:
                 pass
+            except OutOfMemoryError as error:
+                raise self._blamed(error, self._given(args)) from None
             else:
                 calls.value += 1
                 return results
@@ -124,18 +132,43 @@ class SizedDynamoCall:
 
     def _called(self, args: list[Any]) -> list[Any]:
         """A call whose version is to be found; calls with the same symbols run it from then on."""
-        given = tuple([args[place] for place in self._places])
-        if self._dims:
-            given += tuple([args[place].shape[dim] for place, dim in self._dims])
-        version = self._versions.known(given) or self._versions.find(self._named(given))
+        given = self._given(args)
         try:
-            results = version.compiled(args)
-        except OtherSizesError:
-            version = self._versions.exact(self._named(given))
-            results = version.compiled(args)
+            version, results = self._run(given, args)
+        except OutOfMemoryError as error:
+            raise self._blamed(error, given) from None
         version.count()
         self._keep(given, version)
         return results
+
+    def _run(self, given: tuple[Any, ...], args: list[Any]) -> tuple[Version, list[Any]]:
+        """The version for symbols, and its results."""
+        version = self._versions.known(given) or self._versions.find(self._named(given))
+        try:
+            return version, version.compiled(args)
+        except OtherSizesError:
+            pass
+        except OutOfMemoryError as error:
+            if version.is_exact or error.result is not None:
+                raise  # else its scratch memory has room for more than these
+        version = self._versions.exact(self._named(given))
+        return version, version.compiled(args)
+
+    def _given(self, args: list[Any]) -> tuple[Any, ...]:
+        """The numbers of the symbols, of a call with these arguments."""
+        given = tuple([args[place] for place in self._places])
+        return given + tuple([args[place].shape[dim] for place, dim in self._dims])
+
+    def _blamed(self, error: OutOfMemoryError, given: tuple[Any, ...]) -> OutOfMemoryError:
+        """The error of a call for which there is no memory, with what makes that so much."""
+        places = places_of_symbols(self._graph)
+        names = self._versions.names
+        lines = [
+            f"  {places[name]} makes '{name}' {value}, in {names[name].range}"
+            for name, value in self._named(given).items()
+            if name in places and name in names
+        ]
+        return OutOfMemoryError("\n".join([str(error), *lines]), error.result)
 
     def _keep(self, given: tuple[Any, ...], version: Version) -> None:
         """Notes the version for symbols, and forgets all others if there are new versions: these
@@ -196,44 +229,6 @@ def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
     """For each symbol the first that is equal at the time."""
     first: dict[int, str] = {}
     return {text: first.setdefault(hint, text) for text, hint in hints.items()}
-
-
-def feature_sizes(graph: fx.GraphModule) -> list[str]:
-    """Symbols that are numbers of features, as they seem: never but the last dimension, of floats
-    in two, or of anything in three or four, of tensors all of whose dimensions are symbols, or 1,
-    which torch makes of no dimension a symbol. Lengths stand in front of these, or are the last of
-    integers and masks in two dimensions; of graphs with ops of images four are no features. Where
-    weights, or sizes that have not varied yet, are numbers, what is a symbol varies."""
-    found: dict[str, bool] = {}
-    most_rank = 3 if any(map(_is_of_images, graph.graph.nodes)) else 4
-    for value in (n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"):
-        if not isinstance(value, torch.Tensor):
-            continue
-        shape = list(value.shape)
-        if len(shape) > 2 and known_size(shape[-1]) == 2:
-            shape.pop()  # the parts of complex numbers
-        if (rank := len(shape)) < 2:
-            continue  # such as a bias, which says nothing
-        is_inexact = value.dtype.is_floating_point or value.dtype.is_complex
-        known = [size for size in shape if not isinstance(size, torch.SymInt)]
-        fits = 3 <= rank <= most_rank or (rank == 2 and is_inexact)
-        fits = fits and all(size == 1 for size in known) and rank - len(known) > 1
-        for dim, size in enumerate(shape):
-            if not isinstance(size, torch.SymInt):
-                continue
-            expr: Any = size.node.expr
-            for symbol in expr.free_symbols:
-                before = found.get(str(symbol), True)
-                found[str(symbol)] = before and fits and dim == rank - 1 and expr.is_symbol
-    return [name for name, is_steady in found.items() if is_steady]
-
-
-_IMAGE_OPS = ("batch_norm", "conv", "grid", "group_norm", "im2col", "pad", "pool", "upsample")
-"""What is in the names of ops on images, and on lines of samples."""
-
-
-def _is_of_images(node: fx.Node) -> bool:
-    return node.op == "call_function" and any(part in str(node.target) for part in _IMAGE_OPS)
 
 
 def symbols_of(graph: fx.GraphModule) -> dict[tuple[int, int | None], torch.SymInt]:

@@ -2,6 +2,7 @@
 
 import ctypes
 from collections.abc import Mapping, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from lamina.runtime.arguments import (
 )
 from lamina.runtime.dispatch.native import capsule_pointer
 from lamina.runtime.entry import Slot, element_name
+from lamina.runtime.free_memory import check_room
 from lamina.runtime.overlap import array_at
 
 _DTYPES: dict[str, torch.dtype] = {element_name(k): v for k, v in DTYPES.items()}
@@ -77,6 +79,7 @@ class TorchArrays:
         )
         if not fits or (array.is_contiguous() and not array.is_conj() and not array.is_neg()):
             return array
+        check_room(array.nbytes, f"a row-major copy of argument '{slot.name}'")
         return self.contiguous(array)
 
     def write_back(self, target: Any, source: Any) -> None:
@@ -125,10 +128,13 @@ class TorchArrays:
 
     def contiguous(self, array: Any) -> Any:
         """Detached, contiguous, with lazy conjugation and negation carried out."""
+        if not array.is_contiguous():
+            check_room(array.nbytes, "a row-major copy of a tensor")
         return array.detach().resolve_conj().resolve_neg().contiguous()
 
     def padded(self, array: Any, shape: Sequence[int], *, compact: bool = False) -> Any:
         """Detached, with lazy conjugation and negation carried out."""
+        check_room(prod(shape) * array.itemsize, "a padded copy of an argument")
         made = torch.empty(*shape, dtype=array.dtype)
         if compact:
             made.view(-1)[: array.numel()] = array.detach().reshape(-1)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from math import prod
 from typing import Any, Protocol
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from lamina.dialects.errors import ArgumentError
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.entry import Slot
+from lamina.runtime.free_memory import check_room
 from lamina.runtime.nested_structure import NestedStructure
 
 Reader = Callable[[Any], int]
@@ -263,6 +265,7 @@ class NumpyArrays:
             return array
         if array.dtype == wanted and array.flags.c_contiguous and array.flags.aligned:
             return array
+        check_room(array.nbytes, f"a row-major copy of argument '{slot.name}'")
         return np.array(array, wanted, order="C", subok=False)
 
     def write_back(self, target: Any, source: Any) -> None:
@@ -288,10 +291,13 @@ class NumpyArrays:
 
     def contiguous(self, array: Any) -> Any:
         """NumPy's own rule; also makes arrays of Python numbers."""
+        if isinstance(array, np.ndarray) and not array.flags.c_contiguous:
+            check_room(array.nbytes, "a row-major copy of a constant")
         return np.asarray(array, order="C")
 
     def padded(self, array: Any, shape: Sequence[int], *, compact: bool = False) -> Any:
         """In memory of its own."""
+        check_room(prod(shape) * array.itemsize, "a padded copy of an argument")
         made = np.empty(shape, array.dtype)
         if compact:
             made.reshape(-1)[: array.size] = array.reshape(-1)

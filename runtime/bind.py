@@ -10,11 +10,15 @@ from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import AlignedMemory, MemoryPart, side_by_side
 from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_calls
+from lamina.runtime.dispatch.shortage import memory_of, refuse_endless
 from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.overlap import check_bound
 from lamina.runtime.program import HeldMemory, MachineCode, Program
 from lamina.runtime.random_state import State, shared_state
 from lamina.runtime.shared_constants import SharedConstants
+
+_PREPARED = "what the program makes of its constants"
+"""In errors, by which its memory is named."""
 
 
 def bind(
@@ -27,8 +31,10 @@ def bind(
     """Gives a program its memory: constants, prepared by its setup, and scratch.
 
     Random numbers come from `random_state`, or from the state that programs share. What the setups
-    of other programs have made of the same constants comes from `shared`.
+    of other programs have made of the same constants comes from `shared`. Raises OutOfMemoryError
+    where there is no memory for what the program keeps.
     """
+    refuse_endless(program.main.slots)
     state = shared_state() if random_state is None else random_state
     kept: list[object] = [code, state]
     held: dict[str, int] = {}
@@ -93,7 +99,7 @@ def _prepared(
         return prepared
     sizes = {s.name: s.size for s in program.setup.slots if s.kind == "prepared"}
     wanted = [name for name in names if name not in prepared]
-    own = dict(zip(wanted, side_by_side([sizes[name] for name in wanted]), strict=True))
+    own = dict(zip(wanted, side_by_side([sizes[name] for name in wanted], _PREPARED), strict=True))
     made = _run_setup(program, program.setup, code, constants, held, kept, own)
     for name, memory in made.items():
         if prepared.setdefault(name, memory) is memory:
@@ -117,7 +123,7 @@ def _run_setup(
     only_here: list[object] = []  # packed weights replace what they are made from
     for slot in setup.slots:
         if slot.kind == "prepared":
-            prepared[slot.name] = own.get(slot.name) or AlignedMemory(slot.size)
+            prepared[slot.name] = own.get(slot.name) or AlignedMemory(slot.size, _PREPARED)
             pointers.append(prepared[slot.name].address)
         elif slot.kind == "arena":
             pointers.append(_scratch(slot, only_here))
@@ -141,7 +147,7 @@ def _extern(slot: Slot, kept: list[object]) -> int:
 def _scratch(slot: Slot, kept: list[object]) -> int:
     if not slot.size:
         return 0
-    memory = AlignedMemory(slot.size)
+    memory = AlignedMemory(slot.size, memory_of((slot,), slot))
     kept.append(memory)
     return memory.address
 

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
+from lamina.dialects.errors import OutOfMemoryError
 from lamina.runtime.dispatch.records import HEADER_BYTES, SLOTS
+from lamina.runtime.free_memory import check_room
 
 #: Bytes: a cache line, and the widest vector register.
 ALIGNMENT = 64
@@ -39,19 +41,23 @@ os.register_at_fork(after_in_child=_renew_lock)
 
 
 class AlignedMemory:
-    """Uninitialised bytes that start on a multiple of `ALIGNMENT`, given back when it dies."""
+    """Uninitialised bytes that start on a multiple of `ALIGNMENT`, given back when it dies.
+
+    `what` says in an error what they are for.
+    """
 
     __slots__ = ("_free", "address", "size")
 
-    def __init__(self, size: int) -> None:
-        """Takes `size` bytes, rounded up to `ALIGNMENT`; MemoryError if there are none."""
+    def __init__(self, size: int, what: str = "a block of memory") -> None:
+        """Takes `size` bytes, rounded up to `ALIGNMENT`; OutOfMemoryError if there are none."""
         global _live
         self.size = rounded(max(size, 1), ALIGNMENT)
         alignment = _HUGE_PAGE if self.size >= 2 * _HUGE_PAGE else ALIGNMENT
         self.address, self._free = 0, _library().free
+        check_room(self.size, what)
         address = _library().aligned_alloc(alignment, rounded(self.size, alignment))
         if not address:
-            raise MemoryError(f"no memory for {self.size} bytes")
+            raise OutOfMemoryError(f"{what} takes {self.size} bytes, and the system gives none")
         if alignment == _HUGE_PAGE:
             _library().madvise(address, self.size, _ADVISE_HUGE_PAGES)
         self.address = address
@@ -79,8 +85,10 @@ class MemoryPart:
         self.size = size
 
 
-def side_by_side(sizes: Sequence[int]) -> list[AlignedMemory | MemoryPart]:
-    """Memory for each of so many bytes, in one block where that has huge pages.
+def side_by_side(
+    sizes: Sequence[int], what: str = "a block of memory"
+) -> list[AlignedMemory | MemoryPart]:
+    """Memory for each of so many bytes, in one block where that has huge pages; `what` it is for.
 
     Weights of 1 to 4 MB each have none of their own, and are read at half the bandwidth of memory
     in pages of 4 KB: 19 GB/s, where those of a block are read at 35 (a thread of a Zen 4).
@@ -92,8 +100,8 @@ def side_by_side(sizes: Sequence[int]) -> list[AlignedMemory | MemoryPart]:
         offsets.append(total)
         total += size
     if total < 2 * _HUGE_PAGE:
-        return [AlignedMemory(size) for size in sizes]
-    whole = AlignedMemory(total)
+        return [AlignedMemory(size, what) for size in sizes]
+    whole = AlignedMemory(total, what)
     return [MemoryPart(whole, *part) for part in zip(offsets, sizes, strict=True)]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from xdsl.dialects.func import FuncOp
 
-from lamina.dialects.errors import ArgumentError, ExecutionError
+from lamina.dialects.errors import ArgumentError, ExecutionError, OutOfMemoryError
 from lamina.dialects.sizes import MOST_SIZE, Extent, Size, SizeName, telling
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of
@@ -103,6 +103,21 @@ class CallSizes:
             if position not in self.numbers and any(isinstance(size, Size) for size in shape)
         ]
         return sum(prod(map(int, shape)) for shape in shapes)  # pyright: ignore
+
+    def blamed(self, error: OutOfMemoryError, sizes: Mapping[SizeName, int]) -> OutOfMemoryError:
+        """The error of a call for which there is no memory, with what makes that so much: the sizes
+        of the result that it is of, or all."""
+        names = set(self.names.values())
+        if error.result is not None and error.result < len(self._results):
+            shape = shape_of(self._results[error.result], self.names)
+            own = {name for size in shape if isinstance(size, Size) for name in size.names}
+            names = own & names or names
+        lines = [
+            f"  {self.place_of(name.text)} makes '{name.text}' {sizes[name]}, in {name.range}"
+            for name in self.names.values()
+            if name in names
+        ]
+        return OutOfMemoryError("\n".join([str(error), *lines]), error.result)
 
     def check_results(self, shapes: Shapes, sizes: Mapping[SizeName, int]) -> None:
         """Results have the sizes that `lamina.dims` says. Raises ExecutionError for another one."""

@@ -27,6 +27,7 @@ from lamina.passes.regions.trip_counts import trip_count
 from lamina.runtime.arguments import array_kind, check_count, kind_name
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.binding import BoundProgram
+from lamina.runtime.dispatch.shortage import memory_of
 from lamina.runtime.entry import OUTPUT_KINDS, entry_of, function_named
 from lamina.runtime.executable import Executable, ProgramMetadata
 
@@ -49,7 +50,7 @@ def pointers_for(bound: BoundProgram, values: Sequence[Any]) -> tuple[list[int],
     for index, slot in enumerate(bound.slots):
         if slot.kind not in ("input", *OUTPUT_KINDS):
             continue
-        memory = AlignedMemory(slot.size)
+        memory = AlignedMemory(slot.size, memory_of(bound.slots, slot))
         kept.append(memory)
         pointers[index] = memory.address
         if slot.kind == "input":

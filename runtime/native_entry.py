@@ -7,6 +7,7 @@ from typing import Any
 
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.binding import BoundProgram
+from lamina.runtime.dispatch.shortage import memory_of
 from lamina.runtime.entry import OUTPUT_KINDS, Slot
 from lamina.runtime.program import MachineCode
 
@@ -52,7 +53,7 @@ class NativeEntry:
         """A table of pointers for calls one after another, which keeps its memory alive.
 
         The program's constants are in it, and scratch memory of its own; inputs and outputs are
-        null, for the caller to fill in. MemoryError if there is no memory for it.
+        null, for the caller to fill in. OutOfMemoryError if there is no memory for it.
         """
         template = self._bound.template
         table: Any = type(template)(*template)
@@ -61,7 +62,7 @@ class NativeEntry:
             if slot.kind in _OPEN:
                 table[number] = None
             elif slot.kind in _OWN and slot.size:
-                memory = AlignedMemory(slot.size)
+                memory = AlignedMemory(slot.size, memory_of(self.slots, slot))
                 table[number] = memory.address
                 kept.append(memory)
         table.kept = kept

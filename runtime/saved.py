@@ -226,7 +226,7 @@ def _mapped(file: BinaryIO) -> Any:
 def _copied(file: BinaryIO) -> Any:
     """The file in memory of its own."""
     size = os.fstat(file.fileno()).st_size
-    memory = AlignedMemory(size)
+    memory = AlignedMemory(size, "the file of the program")
     held = (ctypes.c_char * size).from_address(memory.address)
     held._lamina_memory = memory  # pyright: ignore[reportAttributeAccessIssue] - goes with views
     file.seek(0)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import RLock
 from typing import Any
 
-from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.errors import InputError, OutOfMemoryError, UnsupportedError
 from lamina.dialects.logs import topic
 from lamina.dialects.sizes import MOST_SIZE, SizeName
 from lamina.lowering.choose_padding import Padding
@@ -230,6 +230,10 @@ class Versions:
                 raise
             self._alone(self.names, str(error).partition("\n")[0])
             return self.exact(sizes)
+        except OutOfMemoryError:
+            if self.policy == "padded":
+                raise
+            return self.exact(sizes)  # takes memory for these sizes, and no room for more
 
     @property
     def _is_each_exact(self) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from xdsl.dialects.func import FuncOp
 
-from lamina.dialects.errors import InputError
+from lamina.dialects.errors import InputError, OutOfMemoryError
 from lamina.dialects.sizes import SizeName
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.runtime.arguments import Structure, array_kind, kind_name
@@ -67,7 +67,8 @@ class SizedCalls(SeveralPrograms):
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Runs the version for the sizes of these arguments; see `Compiled` for the rest.
 
-        Raises ArgumentError for sizes out of their ranges, or that contradict each other.
+        Raises ArgumentError for sizes out of their ranges, or that contradict each other, and
+        OutOfMemoryError for those that take more memory than there is.
         """
         return self._called(args, kwargs)
 
@@ -78,7 +79,15 @@ class SizedCalls(SeveralPrograms):
             own.__call__ = SizedCalls.__call__
 
     def _called(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-        """A call that native code does not take."""
+        """A call that native code does not take, or has no memory for."""
+        try:
+            return self._checked_call(args, kwargs)
+        except OutOfMemoryError as error:
+            values = self.structure.flatten(args, kwargs)
+            sizes = self._call_sizes.of(self._shapes(values))
+            raise self._call_sizes.blamed(error, sizes) from None
+
+    def _checked_call(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
         if not kwargs and (run := self._runs.find(args)) is not None:
             return run(args)
         values = self.structure.flatten(args, kwargs)

@@ -23,6 +23,7 @@ from lamina.passes.contracts.entry_attributes import (
 from lamina.runtime.compile import compile_module
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.entry import Slot, as_codes, function_named
+from lamina.runtime.free_memory import check_room
 from lamina.runtime.interpreters.loop_entry import given_slots as slots_of_program
 from lamina.runtime.layers import LAYERS, check_layer, layer_of, parse
 from lamina.runtime.program_entries import only_entry, split_entries, with_main
@@ -219,12 +220,17 @@ def loaded_arrays(files: Sequence[str]) -> tuple[dict[str, np.ndarray], list[np.
     return named, listed
 
 
+_COPIES = 3
+"""At most, of an argument while it is made."""
+
+
 def _random(slot: Slot, generator: np.random.Generator) -> np.ndarray:
     """Normal floats; small integers that are valid indices of most tables; fair booleans."""
     dtype = slot.numpy_dtype
     if prod(max(extent, 1) for extent in slot.shape) * dtype.itemsize > sys.maxsize:
         raise ArgumentError(f"{slot.name}: {slot.type_text} is more than memory can hold")
-    made = np.empty(slot.shape, dtype)  # where there is no memory, this says so at once
+    check_room(_COPIES * slot.size, f"random numbers for {slot.name}: {slot.type_text}")
+    made = np.empty(slot.shape, dtype)
     if dtype.kind in "fc" or slot.dtype == "bf16":
         drawn = np.float64 if dtype in (np.float64, np.complex128) else np.float32
         made[...] = generator.standard_normal(slot.shape, drawn)

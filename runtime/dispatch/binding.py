@@ -18,6 +18,7 @@ from lamina.runtime.dispatch.locks import Lock
 from lamina.runtime.dispatch.native import bucket, native_calls
 from lamina.runtime.dispatch.open_inputs import OpenInputs
 from lamina.runtime.dispatch.records import FORMS_OF_OUTPUTS, HALVES, structure
+from lamina.runtime.dispatch.shortage import Shortage, memory_of
 from lamina.runtime.dynamic_results import cuts_of, forms_of, with_numbers
 from lamina.runtime.entry import NUMPY_DTYPES, OUTPUT_KINDS, Slot
 from lamina.runtime.overlap import Range, watched_ranges
@@ -54,6 +55,9 @@ class BoundProgram:
         self._ranges = (structure("Range") * max(len(ranges), 1))(*ranges)
         copies = [(target, source, size) for source, target, size in self.copies]
         self._lock = None if self.keeps_gil else Lock()
+        scratch = sum(slot.size for slot in self.slots if slot.kind in ("arena", "mutation"))
+        untouched = ctypes.c_int64(scratch)
+        self._untouched, self._short = untouched, Shortage(self.slots, lambda: untouched.value)
         self.template = (ctypes.c_void_p * max(len(self.pointers), 1))(*self.pointers)
         self._copies = (structure("Copy") * max(len(copies), 1))(*copies)
         self._values = {
@@ -144,6 +148,8 @@ class BoundProgram:
             owner=self._lock.owner_address if self._lock is not None else None,
             nested=id(nested),
             broken=id(broken),
+            short=id(self._short),
+            untouched=ctypes.addressof(self._untouched),
             open=ctypes.addressof(sizes),
             brief=brief,
             brief_at=brief_at,
@@ -290,7 +296,7 @@ class NestedCalls:
         kept: list[object] = [self._bound]
         for index, slot in enumerate(self._bound.slots):
             if slot.kind == "arena" and slot.size:
-                memory = AlignedMemory(slot.size)
+                memory = AlignedMemory(slot.size, memory_of(self._bound.slots, slot))
                 kept.append(memory)
                 pointers[index] = memory.address
         bound = replace(self._bound, pointers=pointers, kept=kept)

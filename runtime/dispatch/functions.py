@@ -19,7 +19,6 @@ FUNCTIONS: dict[str, str] = {
     "PyBool_FromLong": "ptr (i64)",
     "PyCapsule_New": "ptr (ptr, ptr, ptr)",
     "PyCapsule_GetPointer": "ptr (ptr, ptr)",
-    "PyErr_NoMemory": "ptr ()",
     "PyErr_Clear": "void ()",
     "PyErr_CheckSignals": "i32 ()",
     "PyErr_Occurred": "ptr ()",

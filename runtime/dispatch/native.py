@@ -17,6 +17,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.switching import eager_switching
 from lamina.runtime.dispatch.functions import FUNCTIONS
 from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, native_source, structure
+from lamina.runtime.free_memory import has_room
 from lamina.runtime.once import Once
 
 DEFAULT_KEPT_BYTES = 1 << 30
@@ -208,6 +209,7 @@ def _python_and_numpy() -> dict[str, object]:
         "none": None,
         "type_field": head - ctypes.sizeof(ctypes.c_void_p),  # an object ends with its type
         "kept_limit": _kept_limit(),
+        "room": has_room,
     }
 
 

@@ -13,6 +13,7 @@ from importlib.resources import files
 from lamina.dialects.sizes.formula import KINDS, MOST_DEPTH
 from lamina.runtime.dispatch.flags import COMPACT
 from lamina.runtime.dispatch.functions import FUNCTIONS
+from lamina.runtime.free_memory import ASKED_FROM
 
 Fields = tuple[tuple[str, str], ...]
 
@@ -79,6 +80,7 @@ two from there."""
 
 _NUMBERS = {
     "MOST_RANK": MOST_RANK,
+    "ASKED_FROM": ASKED_FROM,
     "VIEW_SHARE": VIEW_SHARE,
     "COMPACT": COMPACT,
     "MOST_DEPTH": MOST_DEPTH,
@@ -134,6 +136,7 @@ RECORDS: dict[str, Fields] = {
         ("none", "ptr"),
         ("type_field", "i64"),  # where an object's type is
         ("kept_limit", "i64"),  # bytes of unused blocks to keep at most
+        ("room", "ptr"),  # whether there is memory for so many bytes
     ),
     # an input or an output
     "Value": (
@@ -213,6 +216,8 @@ RECORDS: dict[str, Fields] = {
         ("watched", "ptr"),  # arguments in that list that the program was prepared for
         ("hits", "ptr"),  # how many calls have found them unchanged
         ("broken", "ptr"),  # raises the error of a check, by the output that it is
+        ("short", "ptr"),  # raises the error of an output for which there is no memory
+        ("untouched", "ptr"),  # bytes of scratch memory that no run has touched so far
         ("open", "ptr"),  # sizes that calls tell
         ("calls", "ptr"),  # how many there were; null where nobody counts
         ("brief", "i64"),  # runs with sizes up to there keep the GIL if nobody is in the program

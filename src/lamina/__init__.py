@@ -20,7 +20,7 @@ The parts can be used alone, and every pass is a plain xDSL `ModulePass`:
   too. Lowerings make ops through a `Builder`: `CoreBuilder`, `PrimsBuilder`, or `LoopBuilder`,
   with a `Body` for the scalars of a nest.
 - What is wrong with a program or a call is a `LaminaError`: `InputError`, `UnsupportedError`,
-  `ArgumentError`, `ExecutionError`, `CacheError`.
+  `ArgumentError`, `ExecutionError`, `OutOfMemoryError`, `CacheError`.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
         ExecutionError,
         InputError,
         LaminaError,
+        OutOfMemoryError,
         UnsupportedError,
     )
     from lamina.frontends.compile import compile  # noqa: A004 - used as lamina.compile
@@ -79,6 +80,7 @@ _EXPORTS: dict[str, str] = {
     "LoopBuilder": "lamina.lowering.prims_to_loop.table",
     "NativeCode": "lamina.runtime.extern_kernels.registry",
     "NativeEntry": "lamina.runtime.native_entry",
+    "OutOfMemoryError": "lamina.dialects.errors",
     "Pipeline": "lamina.lowering.custom_pipeline",
     "PrimsBuilder": "lamina.lowering.core_aten_to_prims.table",
     "Slot": "lamina.runtime.entry",
@@ -116,6 +118,7 @@ __all__ = [
     "LoopBuilder",
     "NativeCode",
     "NativeEntry",
+    "OutOfMemoryError",
     "Pipeline",
     "PrimsBuilder",
     "Slot",
