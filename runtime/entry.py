@@ -1,7 +1,7 @@
 """Entry points of compiled programs: what each pointer of the native call stands for."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -157,7 +157,7 @@ class Entry:
 
     def to_json(self) -> list[dict[str, Any]]:
         """The slots as plain data."""
-        return [asdict(slot) for slot in self.slots]
+        return [{**vars(slot)} for slot in self.slots]
 
     @classmethod
     def from_json(cls, data: Sequence[Mapping[str, Any]]) -> "Entry":
@@ -217,10 +217,14 @@ def _slots(
     for type_, entries, kind, name in zip(types, all_entries, kinds, names, strict=True):
         said = "lamina.signature" if kind == "extern" else "lamina.target"
         target = _text(entries.get(said))
-        slot = _slot(type_, name, kind, target)
+        dtype, shape = _contents(type_, name)
         slots.append(
-            replace(
-                slot,
+            Slot(
+                name,
+                kind,
+                dtype,
+                shape,
+                target,
                 sizes=_numbers(entries.get("lamina.sizes")),
                 limits=_numbers(entries.get(LIMITS)),
                 extents=_numbers(entries.get(EXTENTS)),
@@ -232,7 +236,8 @@ def _slots(
     return slots
 
 
-def _slot(type_: Attribute, name: str, kind: str, target: str | None) -> Slot:
+def _contents(type_: Attribute, name: str) -> tuple[str, tuple[int, ...]]:
+    """The element type and the extents of an argument or a result."""
     if not isinstance(type_, TensorType | MemRefType):
         raise UnsupportedError(
             f"'{name}'",
@@ -249,7 +254,7 @@ def _slot(type_: Attribute, name: str, kind: str, target: str | None) -> Slot:
     dtype = element_name(type_.element_type)
     if dtype not in _SIZES:
         raise InputError(f"'{name}': {type_} has no element type of a tensor")
-    return Slot(name, kind, dtype, shape, target)
+    return dtype, shape
 
 
 def _numbers(attribute: Attribute | None) -> tuple[int, ...] | None:
