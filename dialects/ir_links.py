@@ -7,6 +7,7 @@ some twenty calls. What these functions do is the same, in the same order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import lru_cache
 
 from xdsl.ir import Block, Operation, SSAValue, SSAValues
@@ -51,6 +52,19 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
         new.add_use(use)
     old.first_use = None
     take_name(new, old)
+
+
+def set_operands(op: Operation, operands: Sequence[SSAValue]) -> None:
+    """`op.operands = operands`, which leaves what stays in its place."""
+    before = op._operands
+    if len(before) != len(operands):
+        op.operands = operands
+        return
+    for old, new, use in zip(before, operands, op._operand_uses, strict=True):
+        if old is not new:
+            old.remove_use(use)
+            new.add_use(use)
+    op._operands = SSAValues(operands)
 
 
 def take_name(new: SSAValue, old: SSAValue) -> None:

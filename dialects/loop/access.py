@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from functools import lru_cache
+from typing import Any
 
 from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute, SSAValue
@@ -12,7 +13,8 @@ from lamina.dialects.loop.body_ops import YieldOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
-from lamina.dialects.loop.segments import used_dims_of
+from lamina.dialects.loop.segments import SEGMENTS, left_out_by, used_dims_of, words_of
+from lamina.dialects.op_accessors import operands_of
 
 Forms = tuple[Linear, ...]
 
@@ -142,25 +144,37 @@ def is_contraction(op: object) -> bool:
     In matrix tiles the reads are half floats, and widened in the body; so may one be that tasks
     pack (see `packing`).
     """
-    if not isinstance(op, GenericOp) or op.combiner_names != ("add",) or len(op.inputs) != 2:
+    if not isinstance(op, GenericOp):
         return False
-    last = op.block.last_op
-    product = None if last is None else last.prev_op
-    if product is None or product.name not in ("arith.mulf", "arith.muli"):
+    held = op.properties
+    if not _sums_of_two(held["combiners"], held["input_maps"], held["output_maps"], held[SEGMENTS]):
         return False
-    if op.sources or not op.reduction_dims:
+    block = op.block
+    last = block.last_op
+    if last is None or (product := last.prev_op) is None:
         return False
-    *widened, _, _ = op.block.ops
+    if product.name not in ("arith.mulf", "arith.muli"):
+        return False
+    widened = [] if product is block.first_op else [*block.ops][:-2]
     if len(widened) not in _widened_reads(op) or any(w.name != "arith.extf" for w in widened):
         return False
-    factors: dict[SSAValue, SSAValue] = {argument: argument for argument in op.block.args}
+    if operands_of(last) != (product.results[0],):
+        return False
+    arguments = list(block.args)
+    factors: dict[SSAValue, SSAValue] = dict(zip(arguments, arguments, strict=True))
     factors |= {inner.operands[0]: inner.results[0] for inner in widened}
-    if len(factors) != len(op.block.args) or set(product.operands) != set(factors.values()):
+    return len(factors) == len(arguments) and set(operands_of(product)) == set(factors.values())
+
+
+@once_an_object
+def _sums_of_two(combiners: Any, input_maps: Any, output_maps: Any, segments: Any) -> bool:
+    """Whether attributes are of a nest of two reads, one sum, and no more, that shares what it
+    sums over."""
+    inputs, sources, *_ = segments.get_values()
+    if words_of(combiners) != ("add",) or inputs != 2 or sources:
         return False
-    if op.yielded != (product.results[0],):
-        return False
-    reduced = set(op.reduction_dims)
-    return all(reduced <= used for used in used_dims_of(op.properties["input_maps"]))
+    reduced = set(left_out_by(output_maps))
+    return bool(reduced) and all(reduced <= used for used in used_dims_of(input_maps))
 
 
 def _widened_reads(op: GenericOp) -> tuple[int, ...]:

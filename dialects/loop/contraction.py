@@ -76,13 +76,15 @@ class Contraction:
     @staticmethod
     def of(op: GenericOp) -> Contraction | None:
         """The contraction that a generic is, or None."""
-        if not is_contraction(op):
-            return None
-        kinds = op.properties
-        found = _grouped(
-            kinds["domain"], kinds["input_maps"], kinds["output_maps"], op.written_types[0]
-        )
+        found = _groups_of(op)
         return None if found is None else Contraction(op, *found)
+
+
+def _groups_of(op: GenericOp) -> Groups | None:
+    if not is_contraction(op):
+        return None
+    kinds = op.properties
+    return _grouped(kinds["domain"], kinds["input_maps"], kinds["output_maps"], op.written_types[0])
 
 
 Groups = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[int, ...]]
@@ -146,7 +148,7 @@ def _fills_vectors_better(
 
 def is_product(op: object) -> bool:
     """Whether a generic is a contraction with columns: a matrix product, no row of dot products."""
-    return isinstance(op, GenericOp) and Contraction.of(op) is not None
+    return isinstance(op, GenericOp) and _groups_of(op) is not None
 
 
 def _output_strides(written: Forms, shape: Sequence[int]) -> dict[int, int]:

@@ -82,6 +82,8 @@ def note_bounds(
     for argument, count in _common_masks(calls):
         first = len(kernel.body.block.args) + len(known)
         masks[argument] = known.setdefault(Reach(count), first)
+    if not masks:  # other bounds are numbers, and noted by `bound-dims`
+        return
     arguments = kernel.body.block.args
     found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
     noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}

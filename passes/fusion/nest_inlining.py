@@ -12,7 +12,7 @@ from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.op_disposal import erase
 from lamina.passes.fusion.padded_inlining import Guard, Pads, index_value
-from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild, replace_body
+from lamina.passes.loop.loop_rewriting import change, erase_if_dead, replace_body
 
 
 def inline(
@@ -163,7 +163,7 @@ def _replace(
 ) -> GenericOp:
     """Put a nest with these reads and this body in the place of `op`."""
     replace_body(op, region)
-    new = rebuild(op, reads=reads, sources=sources)
+    new = change(op, reads=reads, sources=sources)
     erase_if_dead(producer)
     return new
 

@@ -27,7 +27,7 @@ from lamina.dialects.op_disposal import erase
 from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
-from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.loop_rewriting import change, rebuild
 from lamina.passes.loop.packing import copy_nest
 
 
@@ -81,7 +81,7 @@ def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
             for number in number_of:
                 inputs[number] = after
                 read_maps[number] = _permuted(read_maps[number], order)
-            rebuild(reader, inputs=inputs, input_maps=read_maps)
+            change(reader, inputs=inputs, input_maps=read_maps)
         if before.first_use is not None:
             back = _restored(before, after, order)
             block.insert_op_after(back, new)
@@ -139,7 +139,7 @@ def _in_order_of_memory(nest: GenericOp) -> None:
     def moved(index_map: AffineMap) -> AffineMap:
         return index_map.replace_dims_and_symbols(places, [], rank, 0)
 
-    new = rebuild(
+    new = change(
         nest,
         domain=[nest.extents[d] for d in order],
         input_maps=[moved(m) for m in nest.read_maps],

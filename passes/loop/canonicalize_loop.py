@@ -25,7 +25,7 @@ from lamina.dialects.loop.monoid import kept_monoids, needed_together
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.passes.loop.body_folding import Number, constant_of, simplify_body
-from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
+from lamina.passes.loop.loop_rewriting import change, erase_if_dead
 
 
 @dataclass(frozen=True)
@@ -129,9 +129,10 @@ def drop_unused_operands(op: GenericOp) -> GenericOp:
     for argument in arguments:
         if not argument.first_use:
             op.block.erase_arg(argument)
-    return rebuild(
+    own = op.reads
+    return change(
         op,
-        reads=[op.reads[n] for n in kept],
+        reads=[own[n] for n in kept],
         sources=[op.sources[n] for n in kept_sources],
     )
 

@@ -44,7 +44,7 @@ from lamina.passes.loop.expand_dims import (
     joins_groups,
     without_repeats,
 )
-from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
+from lamina.passes.loop.loop_rewriting import change, erase_if_dead, rebuild
 
 
 @dataclass(frozen=True)
@@ -126,13 +126,20 @@ def drop_unit_dims(op: GenericOp) -> GenericOp:
     reduced = [n for n, m in enumerate(maps) if len(m.used_dims()) < len(kept)]
     sums = [n for n, name in enumerate(names) if name == "add" and n not in reduced]
     _begin_at_zero(op, sums)
+    domain = [extents[d] for d in kept]
+    input_maps = [map_of(shrink(f), len(kept)) for f in reads]
+    combiners = [names[n] if n in reduced else "store" for n in range(len(maps))]
+    if not (monoids := op.monoids):
+        return change(
+            op, domain=domain, input_maps=input_maps, output_maps=maps, combiners=combiners
+        )
     return rebuild(
         op,
-        domain=[extents[d] for d in kept],
-        input_maps=[map_of(shrink(f), len(kept)) for f in reads],
+        domain=domain,
+        input_maps=input_maps,
         output_maps=maps,
-        combiners=[names[n] if n in reduced else "store" for n in range(len(maps))],
-        monoids=kept_monoids(names, op.monoids, reduced),
+        combiners=combiners,
+        monoids=kept_monoids(names, monoids, reduced),
     )
 
 
@@ -161,7 +168,7 @@ def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:
             value, folded, pad = found
             reads[number] = value, map_of(folded, len(op.extents)), pad
             forms, changed = forms_of(reads[number][1], op.extents), True
-    return rebuild(op, reads=reads) if changed else op
+    return change(op, reads=reads) if changed else op
 
 
 def _reached(op: GenericOp, number: int, forms: Forms, extents: Sequence[int]) -> Forms:

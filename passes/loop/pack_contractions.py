@@ -55,7 +55,7 @@ from lamina.passes.cost.product_limits import (
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.loop_cse import merge_equal
-from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.loop_rewriting import change, rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again, reads_often
 from lamina.passes.loop.pair_packing import pack_pairs
@@ -139,7 +139,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         plain, maps[shape.a] = _plain_copy(op, shape.a, gap)
         block.insert_op_before(plain, op)
         inputs[shape.a], pads[shape.a] = plain.res[0], None
-    new = rebuild(op, reads=list(zip(inputs, maps, pads, strict=True)))
+    new = change(op, reads=list(zip(inputs, maps, pads, strict=True)))
     set_packing(new, Packing(panel, pack_at=None if stays else "call"))
     return True
 

@@ -32,7 +32,7 @@ from lamina.passes.cost.fusion_limits import LEAST_PAIRS, LEAST_SHARE, MANY_CUTS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
-from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.loop_rewriting import change
 
 
 @dataclass(frozen=True)
@@ -271,7 +271,7 @@ def domain_part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:
         None if _is_inside(forms, shape_of(value), extents) else pad
         for forms, value, pad in zip(reads, nest.inputs, nest.pad_values, strict=True)
     ]
-    part = rebuild(
+    part = change(
         part,
         domain=extents,
         input_maps=[map_of(forms, len(extents)) for forms in reads],

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from math import prod
+from typing import Any
 
 from xdsl.dialects import memref
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
-from lamina.dialects.loop.access import forms_of, row_major_strides
+from lamina.dialects.loop.access import Forms, forms_of, row_major_strides
 from lamina.dialects.loop.bounds import ends_of
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
@@ -177,12 +179,12 @@ def _check_reductions(op: GenericOp) -> None:
 def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | None) -> Access:
     kind = value.type
     assert isinstance(kind, MemRefType)
-    forms = forms_of(index_map, op.extents)  # pyright: ignore[reportArgumentType]
-    shape = tuple(kind.get_shape())
-    if forms is None:
+    walk = _walk(kind, index_map, op.extents)
+    if walk is None:
         # Packed operands are read by their own schedule; everything else must be linear.
         if is_packed(op):
             used = frozenset(index_map.used_dims())  # pyright: ignore[reportAttributeAccessIssue]
+            shape = tuple(kind.get_shape())
             return Access(value, Linear(()), kind.element_type, (), shape, pad, packed_dims=used)
         raise UnsupportedError(
             "loop.generic",
@@ -190,20 +192,36 @@ def _access(op: GenericOp, value: SSAValue, index_map: object, pad: Attribute | 
             location=str(op.location),
             nearest="a domain split so that each index is a sum of multiples of its dimensions",
         )
-    offset = Linear(())
-    for form, stride in zip(forms, row_major_strides(shape), strict=True):
-        offset = offset.add(form.scale(stride))
-    ranges = [form.range(op.extents) for form in forms]
-    outside = [
-        axis
-        for axis, ((low, high), extent) in enumerate(zip(ranges, shape, strict=True))
-        if low < 0 or high >= extent
-    ]
+    forms, shape, offset, outside = walk
     access = Access(value, offset, kind.element_type, forms, shape, extents=extents_of(value))
     if outside:
         limited = [axis for axis, number in enumerate(limits_of(value) or ()) if number >= 0]
         access.pad, access.tested = pad, tuple(sorted({*outside, *limited}))
     return access
+
+
+Walk = tuple[Forms, tuple[int, ...], Linear, tuple[int, ...]]
+"""Linear forms of an index map, the shape of what it walks, element offsets, and the axes that it
+leaves."""
+
+
+@once_an_object
+def _walk(kind: Any, index_map: Any, extents: tuple[int, ...]) -> Walk | None:
+    """How a nest over a domain walks memory of a type; None where the map is not linear."""
+    forms = forms_of(index_map, extents)
+    if forms is None:
+        return None
+    shape = tuple(kind.get_shape())
+    offset = Linear(())
+    for form, stride in zip(forms, row_major_strides(shape), strict=True):
+        offset = offset.add(form.scale(stride))
+    ranges = [form.range(extents) for form in forms]
+    outside = tuple(
+        axis
+        for axis, ((low, high), extent) in enumerate(zip(ranges, shape, strict=True))
+        if low < 0 or high >= extent
+    )
+    return forms, shape, offset, outside
 
 
 def collapse_rows(stages: Sequence[Stage]) -> None:
