@@ -161,6 +161,9 @@ def is_contraction(op: object) -> bool:
     if operands_of(last) != (product.results[0],):
         return False
     arguments = list(block.args)
+    if not widened and len(arguments) == 2:
+        (one, other), (left, right) = operands_of(product), arguments
+        return (one is left and other is right) or (one is right and other is left)
     factors: dict[SSAValue, SSAValue] = dict(zip(arguments, arguments, strict=True))
     factors |= {inner.operands[0]: inner.results[0] for inner in widened}
     return len(factors) == len(arguments) and set(operands_of(product)) == set(factors.values())

@@ -129,33 +129,36 @@ def shared_rows(rows: int, most: int, threads: int = THREADS) -> int:
     return max(PRODUCT_ROWS, min(most, -(-rows // threads)))
 
 
-def row_tasks(nests: Sequence[GenericOp], rows: int) -> int:
-    """How many threads find work where nests share `rows` rows: products take blocks of them."""
+def row_tasks(products: Sequence[Contraction], rows: int) -> int:
+    """How many threads find work where nests share `rows` rows: their `row_products` take blocks
+    of them."""
     tasks, block = rows, shared_rows(rows, ROW_MODE_ROWS)
-    for shape in row_products(nests):
+    for shape in products:
         own = max(1, min(rows, shape.size(shape.rows)))
         tasks = min(tasks, rows // own * -(-own // block))
     return tasks
 
 
-def repacked_bytes(nests: Sequence[GenericOp]) -> int:
-    """Bytes of packed operands that threads would read out of each other's caches.
+def repacked_bytes(products: Sequence[Contraction]) -> int:
+    """Bytes of packed operands of products that threads would read out of each other's caches.
 
     A product of its own, with more columns than rows, leaves each thread the columns that it has
     packed; a kernel of rows cannot.
     """
     return sum(
         value_bytes(shape.op.inputs[shape.b])
-        for shape in row_products(nests)
+        for shape in products
         if shape.repacked
         and shape.size(shape.batch) == 1
         and shape.size(shape.columns) > shape.size(shape.rows)
     )
 
 
-def row_products(nests: Sequence[GenericOp]) -> list[Contraction]:
-    """The products of a kernel, if another nest of it needs whole rows."""
-    shapes = [Contraction.of(nest) for nest in nests]
+def row_products(
+    nests: Sequence[GenericOp], shapes: Sequence[Contraction | None]
+) -> list[Contraction]:
+    """The products of a kernel, if another nest of it needs whole rows; `shapes` has what each of
+    its nests is."""
     products = [shape for shape in shapes if shape is not None]
     by_panels = shapes[0] is not None and not any(n.reduction_dims for n in nests[1:])
     return [] if by_panels else products

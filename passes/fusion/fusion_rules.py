@@ -105,15 +105,20 @@ def align_rows(
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
     own = {m: [rows[m][place] for place in kept] for m in members}
-    too_long = _row_too_long(members, op, edges, parallel) or _product_row_too_long(
-        (*members, op), own
+    nests = (*members, op)
+    shapes = [Contraction.of(nest) for nest in nests]
+    products = row_products(nests, shapes)
+    too_long = _row_too_long(members, shapes, op, edges, parallel) or _product_row_too_long(
+        products, own
     )
     if too_long is not None:
         return too_long
-    refusal = _pays(members, op, edges, parallel, machine, forced=said is not None)
+    if said is None and (refusal := rows_cost(nests, products, parallel, _bytes(edges), machine)):
+        return refusal
+    refusal = _pays(shapes, edges, machine, forced=said is not None)
     if refusal is None and said is None:
-        spared = _bytes(edges)
-        refusal = _few_rows_cost((*members, op), {**own, op: dims}, parallel, spared, machine)
+        joined = {**own, op: dims}
+        refusal = _few_rows_cost(nests, products, joined, parallel, _bytes(edges), machine)
     return refusal or (kept, tuple(dims))
 
 
@@ -144,6 +149,7 @@ def _lost_rows(
 
 def _row_too_long(
     members: Sequence[GenericOp],
+    shapes: Sequence[Contraction | None],
     op: GenericOp,
     edges: Sequence[tuple[int, SSAValue]],
     parallel: int,
@@ -151,9 +157,11 @@ def _row_too_long(
     """Rows between nests live on the stack of the thread that computes them.
 
     Those that are made of the rows of a product may be as long as these. Of an image that windows
-    slide over, a few lines are there at a time (`compute_at`).
+    slide over, a few lines are there at a time (`compute_at`). `shapes` says which nests are
+    products.
     """
-    products = [product_row_limit(nest) for nest in members if is_product(nest)]
+    given = zip(members, shapes, strict=False)
+    products = [product_row_limit(nest) for nest, shape in given if shape is not None]
     for _, value in edges:
         limit = max([MAX_ROW_BYTES, *products])
         if is_product(value.owner):
@@ -167,13 +175,13 @@ def _row_too_long(
 
 
 def _product_row_too_long(
-    nests: Sequence[GenericOp], rows: Mapping[GenericOp, Sequence[int]]
+    products: Sequence[Contraction], rows: Mapping[GenericOp, Sequence[int]]
 ) -> Refusal | None:
     """A kernel of whole rows keeps all contiguous columns of its products, row or not.
 
     `rows` has the dimensions of all nests but the last that are rows of the kernel.
     """
-    for shape in row_products(nests):
+    for shape in products:
         if (own := rows.get(shape.op)) is None:
             continue
         apart = prod(shape.op.extents[d] for d in own if d != shape.inner_column)
@@ -223,28 +231,26 @@ def edge_rows(
 
 
 def _pays(
-    members: Sequence[GenericOp],
-    op: GenericOp,
+    shapes: Sequence[Contraction | None],
     edges: Sequence[tuple[int, SSAValue]],
-    parallel: int,
     machine: Roofline,
     *,
     forced: bool,
 ) -> Refusal | None:
-    """Why the nest had better stay apart; `forced` leaves only what no kernel can do."""
-    kept_bytes = _bytes(edges)
-    if not forced and (refusal := rows_cost((*members, op), parallel, kept_bytes, machine)):
-        return refusal
-    contractions = sum(is_product(m) for m in members)
-    if not is_product(op):
+    """Why a product, the last of `shapes`, had better stay apart from the other nests.
+
+    `forced` leaves only what no kernel can do.
+    """
+    *members, shape = shapes
+    if shape is None:
         return None
-    shape = Contraction.of(op)
-    assert shape is not None
+    contractions = sum(member is not None for member in members)
+    kept_bytes = _bytes(edges)
     if any(number == shape.b for number, _ in edges):
         return Refusal("the result is the packed operand of a matrix product")
     if contractions + 1 > MAX_CONTRACTIONS:
         return Refusal("the kernel already holds two matrix products")
-    panels = value_bytes(op.inputs[shape.b])
+    panels = value_bytes(shape.op.inputs[shape.b])
     thought = estimate_product(kept_bytes, panels, machine)
     if forced or thought.pays:
         return None
@@ -263,6 +269,7 @@ def _bytes(edges: Sequence[tuple[int, SSAValue]]) -> int:
 
 def _few_rows_cost(
     nests: Sequence[GenericOp],
+    products: Sequence[Contraction],
     rows: Mapping[GenericOp, Sequence[int]],
     parallel: int,
     spared: int,
@@ -274,11 +281,11 @@ def _few_rows_cost(
     what follows from sizes as well, such as the keys of attention, there is little to multiply by.
     """
     few = min(prod(least_extents_of(nest)[d] for d in rows[nest]) for nest in nests)
-    if few >= min(THREADS, row_tasks(nests, parallel)):
+    if few >= min(THREADS, row_tasks(products, parallel)):
         return None
-    products = [shape.op for shape in row_products(nests) if _is_of_weights(shape)]
-    thought = estimate_few_rows(products, max(1, few), parallel, spared, machine)
-    if not products or thought.pays:
+    weighted = [shape.op for shape in products if _is_of_weights(shape)]
+    thought = estimate_few_rows(weighted, max(1, few), parallel, spared, machine)
+    if not weighted or thought.pays:
         return None
     return Refusal(
         f"a call may need but {few} of their {parallel} rows: "
@@ -295,10 +302,17 @@ def _is_of_weights(shape: Contraction) -> bool:
 
 
 def rows_cost(
-    nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline
+    nests: Sequence[GenericOp],
+    products: Sequence[Contraction],
+    rows: int,
+    spared: int,
+    machine: Roofline,
 ) -> Refusal | None:
-    """Why nests had better not share these rows, if what their kernel spares costs less."""
-    tasks = row_tasks(nests, rows)
+    """Why nests had better not share these rows, if what their kernel spares costs less.
+
+    `products` are their `row_products`.
+    """
+    tasks = row_tasks(products, rows)
     if tasks < THREADS:
         thought = estimate_rows(nests, tasks, spared, machine)
         if not thought.pays:
@@ -308,7 +322,7 @@ def rows_cost(
                 + thought.compare("work of idle threads", "storing and waiting"),
                 thought,
             )
-    if panels := repacked_bytes(nests):
+    if panels := repacked_bytes(products):
         thought = estimate_far_panels(panels, spared, machine)
         if not thought.pays:
             return Refusal(

@@ -18,10 +18,12 @@ from lamina.codegen.roofline import Roofline
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp
 from lamina.dialects.loop.access import Forms, forms_of
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import MAX_ARRAYS
+from lamina.passes.cost.kernel_model import row_products
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
@@ -220,7 +222,8 @@ def _refusal(
     arrays = dict.fromkeys(v for c in (one, other) for k in c.kernels for v in (*k.inputs, *k.res))
     if len(arrays) > MAX_ARRAYS:
         return Refusal(f"together they walk {len(arrays)} arrays, more than {MAX_ARRAYS}")
-    return rows_cost(nests, parallel, shared, machine)
+    products = row_products(nests, [Contraction.of(nest) for nest in nests])
+    return rows_cost(nests, products, parallel, shared, machine)
 
 
 def scratch_bytes(nest: GenericOp) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.cost.kernel_model import (
     FAR_CACHES,
     PRODUCT_ROWS,
@@ -15,6 +16,7 @@ from lamina.passes.cost.kernel_model import (
     estimate_small,
     hand_over,
     repacked_bytes,
+    row_products,
     row_tasks,
     seconds,
 )
@@ -90,22 +92,27 @@ def _product(rows: int, columns: int, *, repacked: bool, then: str = "max") -> l
     return [op for op in parse(text.encode()).walk() if isinstance(op, GenericOp)]
 
 
+def _products(nests: list[GenericOp]) -> list[Contraction]:
+    return row_products(nests, [Contraction.of(nest) for nest in nests])
+
+
 def test_threads_take_blocks_of_rows_of_a_product() -> None:
     nests = _product(64, 128, repacked=False)
-    assert row_tasks(nests, 64) == 64 // PRODUCT_ROWS
-    assert row_tasks(nests, 12 * 64) == 12 * 64 // ROW_MODE_ROWS  # of twelve such products
-    assert row_tasks(nests, 0) == 0
-    assert row_tasks(nests[:1], 64) == row_tasks(nests[1:], 64) == 64
-    assert row_tasks(_product(64, 128, repacked=False, then="pointwise"), 64) == 64
+    assert row_tasks(_products(nests), 64) == 64 // PRODUCT_ROWS
+    blocks = 12 * 64 // ROW_MODE_ROWS
+    assert row_tasks(_products(nests), 12 * 64) == blocks  # of twelve such products
+    assert row_tasks(_products(nests), 0) == 0
+    assert row_tasks(_products(nests[:1]), 64) == row_tasks(_products(nests[1:]), 64) == 64
+    assert row_tasks(_products(_product(64, 128, repacked=False, then="pointwise")), 64) == 64
 
 
 def test_what_threads_packed_is_far_from_the_others() -> None:
     panels = 4 * 8 * 128
-    assert repacked_bytes(_product(64, 128, repacked=True)) == panels
-    assert repacked_bytes(_product(64, 128, repacked=True)[:1]) == 0
-    assert repacked_bytes(_product(64, 128, repacked=True, then="pointwise")) == 0
-    assert repacked_bytes(_product(64, 128, repacked=False)) == 0
-    assert repacked_bytes(_product(64, 64, repacked=True)) == 0
+    assert repacked_bytes(_products(_product(64, 128, repacked=True))) == panels
+    assert repacked_bytes(_products(_product(64, 128, repacked=True)[:1])) == 0
+    assert repacked_bytes(_products(_product(64, 128, repacked=True, then="pointwise"))) == 0
+    assert repacked_bytes(_products(_product(64, 128, repacked=False))) == 0
+    assert repacked_bytes(_products(_product(64, 64, repacked=True))) == 0
     near = FAR_CACHES * MACHINE.near_bytes
     assert not estimate_far_panels(near, 0, MACHINE).pays
     assert estimate_far_panels(near + 1, 0, MACHINE).seconds_added == 0
