@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from itertools import takewhile
 
-from xdsl.dialects import arith, tensor
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     DYNAMIC_INDEX,
     IndexType,
@@ -133,7 +133,9 @@ class FunctionSizes(BlockSizes):
         number, dim, size = self._told[name]
         argument = self._block.args[number]
         if isinstance(argument.type, TensorType):
-            made = self._add(tensor.DimOp(argument, self.value(dim)))
+            from xdsl.dialects.tensor import DimOp  # of programs with fixed sizes nobody needs it
+
+            made = self._add(DimOp(argument, self.value(dim)))
         else:
             made = self._add(arith.IndexCastOp(argument, INDEX))
         factor = dict(size.terms)[(name,)]

@@ -52,7 +52,6 @@ from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
 from lamina.passes.schedule.choose_products import PAIR_BYTES, choose_products
 from lamina.passes.schedule.choose_rows import choose_rows, work
 from lamina.passes.schedule.choose_sweeps import decide, element_bits
-from lamina.passes.schedule.choose_unstructured import choose_unstructured
 from lamina.passes.schedule.extended_choosers import choose_by_extensions, is_given
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
@@ -137,6 +136,8 @@ def _complete(
 
 def _choose(part: Part, given: Any, target: Target, *, forks: bool) -> Any:
     if part.op is not None:
+        from lamina.passes.schedule.choose_unstructured import choose_unstructured
+
         tasks = choose_unstructured(part.op, given, target, forks=forks)
         _verify_op_lanes(part.op, tasks.lanes or 1, target)
         return tasks

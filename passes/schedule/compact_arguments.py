@@ -45,7 +45,7 @@ from lamina.passes.fusion.outline_kernels import kernel_calls
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import limits_of, open_axes, reshaped_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
-from lamina.passes.schedule.scatter_rows import kept_digits
+from lamina.passes.schedule.live_rows import kept_digits
 from lamina.passes.schedule.stages import Access, Stage, collapse_rows, stages_of, take_inner
 
 _CLAUSES = frozenset(

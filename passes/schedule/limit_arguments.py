@@ -56,11 +56,11 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import dimensions_of, limits_of
 from lamina.passes.schedule.ended_dims import ended_dims
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.live_rows import kept_digits
 from lamina.passes.schedule.lookup_limits import looked_up_limits
 from lamina.passes.schedule.parallelize import rows_run_singly
 from lamina.passes.schedule.product_rows import product_rows_run_singly
 from lamina.passes.schedule.reads_behind import reads_behind
-from lamina.passes.schedule.scatter_rows import kept_digits
 from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
 
 _OF_CALLS = ("input", "output")

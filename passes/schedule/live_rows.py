@@ -11,8 +11,9 @@ from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
-from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
+from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp, ScatterOp
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import binary_op, select_op
@@ -41,6 +42,16 @@ def live_digits(nest: GenericOp) -> dict[int, tuple[Digit, ...]]:
     rows = rows_of(nest)
     found = None if live is None else live.by_row([nest.extents[d] for d in rows])
     return {} if found is None else dict(zip(rows, found, strict=True))
+
+
+def kept_digits(op: ScatterOp) -> list[Digit | None]:
+    """Along each axis of a scatter's result, the digit of a call's number behind which nothing is
+    copied, nor written."""
+    shape, copied = shape_of(op.into), copied_of(op)
+    digits = None if copied is None else copied.by_row(shape)
+    if digits is None:
+        return [None] * len(shape)
+    return [own[0] if len(own) == 1 and own[0].count is not None else None for own in digits]
 
 
 def open_rows(nest: GenericOp) -> frozenset[int]:

@@ -17,8 +17,7 @@ from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
 from lamina.dialects.loop.access import Forms, flatten, forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.bounds import masks_of
-from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
-from lamina.dialects.loop.live_rows import Digit
+from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.body import Affine, Body, Lane, load
@@ -27,7 +26,7 @@ from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_domain import LiveDomain
-from lamina.passes.schedule.live_rows import ends_of
+from lamina.passes.schedule.live_rows import ends_of, kept_digits
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import needed_for, varying_along
@@ -53,16 +52,6 @@ def rows_are_runs(op: ScatterOp) -> bool:
     varying = row_values(op)
     fits = op.extents[along] <= shape_of(op.into)[-1]
     return fits and not any(value in varying for value in others)
-
-
-def kept_digits(op: ScatterOp) -> list[Digit | None]:
-    """Along each axis of the result, the digit of a call's number behind which nothing is copied,
-    nor written."""
-    shape, copied = shape_of(op.into), copied_of(op)
-    digits = None if copied is None else copied.by_row(shape)
-    if digits is None:
-        return [None] * len(shape)
-    return [own[0] if len(own) == 1 and own[0].count is not None else None for own in digits]
 
 
 @dataclass(frozen=True)

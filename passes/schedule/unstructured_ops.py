@@ -1,4 +1,7 @@
-"""Kernels that are one op which is no nest of independent points, as a scatter or sort."""
+"""Kernels that are one op which is no nest of independent points, as a scatter or sort.
+
+Few programs have any: the modules that schedule them are imported for the first that does.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +9,8 @@ from lamina.dialects.loop import FourierOp, ScanOp, ScatterOp, SegmentReduceOp, 
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter
-from lamina.passes.schedule.fourier import schedule_fourier
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Memory
-from lamina.passes.schedule.scan import schedule_scan
-from lamina.passes.schedule.scatter import schedule_scatter
-from lamina.passes.schedule.segment_reduce import schedule_segments
-from lamina.passes.schedule.sort import schedule_sort
 
 Unstructured = ScatterOp | ScanOp | SegmentReduceOp | SortOp | FourierOp
 
@@ -50,12 +48,22 @@ def schedule_unstructured(
         raise illegal(op, f"{', '.join(others)}: {op.name} here may have {', '.join(legal)}")
     match op:
         case ScatterOp():
+            from lamina.passes.schedule.scatter import schedule_scatter
+
             schedule_scatter(emit, op, memory, tasks)
         case ScanOp():
+            from lamina.passes.schedule.scan import schedule_scan
+
             schedule_scan(emit, op, memory, tasks)
         case SegmentReduceOp():
+            from lamina.passes.schedule.segment_reduce import schedule_segments
+
             schedule_segments(emit, op, memory, tasks)
         case SortOp():
+            from lamina.passes.schedule.sort import schedule_sort
+
             schedule_sort(emit, op, memory, tasks)
         case FourierOp():
+            from lamina.passes.schedule.fourier import schedule_fourier
+
             schedule_fourier(emit, op, memory, tasks)
