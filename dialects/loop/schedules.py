@@ -26,6 +26,7 @@ from lamina.dialects.loop.clauses import (
     MOST_COPIES,
     NUMBER,
     NUMBERS,
+    ORDINAL,
     ROWS,
     WORD,
     By,
@@ -226,6 +227,11 @@ class ProductTasks(Clauses):
         WORD,
         "Columns outside the panels: `tasks` of their own, or `loops` of a task.",
         ("tasks", "loops"),
+    )
+    inner_rows: int | None = clause(
+        ORDINAL,
+        "So many rows in front of the last, such as the lines of an image, are loops of a task, "
+        "within those over blocks of the sum and panels; others are tasks.",
     )
     order: str | None = clause(
         WORD,

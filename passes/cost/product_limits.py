@@ -104,6 +104,19 @@ PANEL_SHARE = 2
 """Part of the nearest cache for a panel, beside rows: lines of a larger one are fetched ahead."""
 PANELS_SHARE = 2
 """Part of the second-level cache for all panels: of more, the next one is fetched meanwhile."""
+SUMS_SHARE = 4
+"""Part of the second-level cache for sums of all rows of an image that wait for the next block."""
+INNER_ROWS_GAIN = 1.05
+"""How many times as many cycles a tile must take for each term, where lines of an image are tasks
+of their own, for tasks to walk all of them."""
+L2_SHOWS = 0.5
+"""Part of the time of loads from the second-level cache that multiply-adds do not hide, as lines
+are fetched ahead: 3x3 in steps of two by 128 channels of 56x56 takes as long with its panels there
+as with a block of them in the nearest cache."""
+BLOCK_CYCLES = 40.0
+"""What a register tile takes to begin and end with a block of the sum, beside its terms."""
+COPY_CYCLES = 2.0
+"""What it takes to copy a vector of rows that are multiplied."""
 PANEL_BYTES_AHEAD = 2048
 """How far ahead lines of a panel are fetched: 16 terms of two vectors of 512 bits."""
 TILE_SUMS = 22

@@ -12,7 +12,7 @@ from typing import Any
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.loop.clauses import BY, FLAG, NUMBER, NUMBERS, ROWS, WORD, By, Clauses
+from lamina.dialects.loop.clauses import BY, FLAG, NUMBER, NUMBERS, ORDINAL, ROWS, WORD, By, Clauses
 from lamina.dialects.loop.schedules import NestSchedule
 
 MOST_UNROLL = 16
@@ -56,6 +56,8 @@ def _others(kind: object, words: tuple[str, ...], value: Any) -> Iterator[Any]:
         yield not value
     elif kind in (NUMBER, ROWS):
         yield from _near(value or 1)
+    elif kind is ORDINAL:
+        yield from (number for number in (0, 1) if number != value)
     elif kind is BY:
         yield from (By(value.dim, count) for count in _near(value.count))
     elif kind is NUMBERS and value:

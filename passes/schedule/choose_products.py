@@ -3,38 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import isqrt, prod
+from math import prod
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedules import ProductTasks
-from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
+from lamina.dialects.loop.tiles import TILE_ROWS
 from lamina.passes.cost.cache_shares import block_bytes
 from lamina.passes.cost.kernel_model import (
     BLOCKED_ROWS,
-    LONG_PANEL,
     PACKED_TASK_ROWS,
-    PACKED_TERMS,
     PRODUCT_ROWS,
-    TERMS_AHEAD,
     THREADS,
-    TURNED_TERMS,
     shared_rows,
 )
 from lamina.passes.cost.product_limits import (
-    CHAIN,
     EVEN_ROUNDS,
     LEAST_BLOCK,
-    LEAST_BLOCKED_ROWS,
-    LONG_TILE_SUM,
-    MOST_TOGETHER,
     PANEL_MODE_ROWS,
     ROW_BLOCK,
     STREAM_MODE_ROWS,
     SUM_BLOCK,
-    SUM_UNROLL,
     TASKS,
     TASKS_A_CORE,
     TILE_STREAM_ROWS,
@@ -44,6 +34,7 @@ from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
 from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.choose_jammed_block import choose_jammed_block
+from lamina.passes.schedule.choose_row_loops import choose_row_loops
 from lamina.passes.schedule.choose_rows import work
 from lamina.passes.schedule.choose_sweeps import (
     HALF_BITS,
@@ -52,6 +43,13 @@ from lamina.passes.schedule.choose_sweeps import (
     choose_sweeps,
     decide,
     group_sweeps,
+)
+from lamina.passes.schedule.choose_terms import (
+    choose_packing,
+    choose_sum_blocks,
+    is_long,
+    panels_of,
+    sum_block,
 )
 from lamina.passes.schedule.choose_tiles import (
     choose_dots,
@@ -121,7 +119,15 @@ def choose_products(
     if tasks.outer_columns == "loops":
         loop_over_columns(stages, columns)
         extents = extents[columns:]
+    lines = 1
     if panel_mode:
+        (stage, shape), *_ = products.items()
+        bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+        height = register_height(shape, bits, blocks.size, target)
+        tasks = choose_row_loops(stages, shape, tasks, blocks, height, target)
+        walked = stage.rows[-1 - (tasks.inner_rows or 0) : -1]
+        lines = prod(stage.extents[d] for d in walked)
+    if panel_mode and not tasks.inner_rows:
         others = _fewest_tasks(stages[0], extents, blocks)
         far = prod(extents) > 1 and _reads_far_panels(products, target)
         splits = _column_tasks(products, others, target, far=far)
@@ -137,15 +143,15 @@ def choose_products(
     for stage, shape in products.items():
         product = PackedProduct.of(stage, shape, blocks, choose_inner_row(stage, shape, target))
         if shape.task_packed and panel_mode:
-            _choose_packing(stage, shape, tasks.columns or 1, target)
+            choose_packing(stage, shape, tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None and target.multiplies_tiles:
-            _choose_sum_blocks(product, blocks)
-        terms = _sum_block(stage, shape, target) if panel_mode else None
+            choose_sum_blocks(product, blocks)
+        terms = sum_block(stage, shape, target) if panel_mode else None
         if terms is not None and not shape.task_packed:
             decide(stage, terms=terms)
         if shape.pairs is None:
             kept = 0 if scratch is None else scratch.row_bytes * product.most
-            choose_register_tile(product, memory, target, SCRATCH_BYTES - kept)
+            choose_register_tile(product, memory, target, SCRATCH_BYTES - kept, lines)
         elif not target.multiplies_tiles:
             choose_dots(product, target)
     bounded = None
@@ -169,85 +175,13 @@ def choose_products(
     return tasks
 
 
-def _choose_packing(stage: Stage, shape: Contraction, splits: int, target: Target) -> None:
-    """How many columns are packed at a time, a quarter of the second-level cache at most."""
-    panel, access = shape.panel or 1, stage.reads[shape.b]
-    terms = _sum_block(stage, shape, target)
-    if access.stride(shape.inner_column) != 1:
-        decide(stage, terms=terms)
-        return
-    size = stage.reads[shape.a].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
-    panels = _panels(stage, shape) // splits
-    length = shape.size(shape.summed) if terms is None else terms
-    fitting = target.l2_bytes // 4 // (length * panel * size)
-    most = max(1, min(panels, fitting, MOST_TOGETHER))
-    together = next(n for n in range(most, 0, -1) if panels % n == 0)
-    decide(stage, tile=By(shape.inner_column, together * panel), terms=terms)
-
-
-def _choose_sum_blocks(product: PackedProduct, blocks: Blocks) -> None:
-    """Whether a product in matrix tiles takes its sum in blocks, and of how many terms.
-
-    Rows of long sums are copied beside the columns that are packed. Of shorter ones, or where all
-    is packed, they are read as they stand, if enough of them share what is read of a panel; then
-    packing, which waits for memory, goes on beside the product.
-    """
-    stage, shape = product.stage, product.shape
-    terms, copies = stage.extents[shape.summed[0]], not product.around and _is_long(shape)
-    if len(shape.summed) != 1 or terms <= SUM_BLOCK or not blocks.is_blocked:
-        return
-    if not copies and blocks.size < LEAST_BLOCKED_ROWS:
-        return
-    size = -(-terms // -(-terms // SUM_BLOCK))
-    block = -(-size // TILE_TERMS) * TILE_TERMS
-    ahead = not copies and is_packed_in_tasks(shape) and terms % TILE_TERMS == 0
-    copied = (shape.a,) if copies else None
-    decide(stage, terms=block, cache_read=copied, double_buffer=ahead or None)
-    if stage.schedule.double_buffer:
-        decide(stage, prefetch_rows=TERMS_AHEAD)
-
-
-def _is_long(shape: Contraction) -> bool:
-    """Whether the sum of a product whose tasks pack pairs is taken in blocks."""
-    if not is_packed_in_tasks(shape) or shape.size(shape.rows) <= TILE_ROWS:
-        return False
-    return shape.size(shape.summed) > LONG_TILE_SUM
-
-
-def _sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
-    """Terms of a block of the sum in register tiles; None where it is taken at once.
-
-    Those of a panel fill the nearest cache at most, and rounding errors grow with them (`CHAIN`).
-    """
-    summed = [d for d in shape.summed if stage.extents[d] != 1] or shape.summed[:1]
-    if shape.pairs is not None or shape.panel is None or len(summed) != 1:
-        return None
-    alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]
-    if not stage.rows or any(stage.extents[d] != 1 for d in alone if d not in stage.rows):
-        return None
-    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    row_bytes, terms = shape.panel * bits // 8, stage.extents[summed[0]]
-    if target.lanes(bits) == 1:
-        return None
-    if shape.task_packed:
-        in_lines = stage.reads[shape.b].stride(shape.inner_column) == 1
-        together = MOST_TOGETHER if in_lines else 1
-        small = terms * row_bytes * together <= target.l2_bytes // 4
-        return None if small else PACKED_TERMS if in_lines else TURNED_TERMS
-    if terms * row_bytes <= target.l2_bytes // LONG_PANEL:
-        return None
-    most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
-    size = -(-terms // -(-terms // most))
-    return -(-size // SUM_UNROLL) * SUM_UNROLL
-
-
 def _has_tasks(products: Products, others: int) -> bool:
     """Whether a product has tasks enough without its outer columns.
 
     It is better to walk those within a task, which keeps the block of rows near.
     """
     stage, shape = next(iter(products.items()))
-    return others * _panels(stage, shape) >= TASKS
+    return others * panels_of(stage, shape) >= TASKS
 
 
 def _fewest_tasks(stage: Stage, extents: Sequence[int], blocks: Blocks) -> int:
@@ -264,17 +198,17 @@ def _column_tasks(products: Products, others: int, target: Target, *, far: bool)
     Tasks of other rows read `far` panels while these are near.
     """
     stage, shape = next(iter(products.items()))
-    panels = _panels(stage, shape)
+    panels = panels_of(stage, shape)
     wanted = max(1, -(-TASKS // others))
     most = max(1, panels // wanted)
     if far:
         # A range stays near while all rows are multiplied by it.
         most = max(1, min(most, target.l2_bytes // 2 // _panel_bytes(stage, shape)))
-    elif _sum_block(stage, shape, target) is not None:
+    elif sum_block(stage, shape, target) is not None:
         # Each range of columns has the rows copied again.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         most = panels
-    elif _is_long(shape) and target.multiplies_tiles:
+    elif is_long(shape) and target.multiplies_tiles:
         # Each range of columns has the rows copied again, and sums of its own in scratch.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         rows = min(PACKED_TASK_ROWS, shape.size(shape.rows))
@@ -297,7 +231,7 @@ def _reads_far_panels(products: Products, target: Target) -> bool:
     stage, shape = next(iter(products.items()))
     if shape.repacked or shape.pairs is not None:
         return False
-    return 2 * _panel_bytes(stage, shape) * _panels(stage, shape) >= target.l2_bytes
+    return 2 * _panel_bytes(stage, shape) * panels_of(stage, shape) >= target.l2_bytes
 
 
 def _panel_bytes(stage: Stage, shape: Contraction) -> int:
@@ -319,10 +253,6 @@ def _shares_columns(stages: list[Stage], products: Products) -> bool:
     if len(stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
         return False  # the result is larger than the panels, and read by rows more often than not
     return shape.size(shape.columns) > shape.size(shape.rows)
-
-
-def _panels(stage: Stage, shape: Contraction) -> int:
-    return -(-stage.extents[shape.inner_column] // (shape.panel or 1))
 
 
 def _even_blocks(blocks: int, rows: Sequence[int], cores: int) -> int:
@@ -365,12 +295,12 @@ def _block_rows(
     elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
         most = PACKED_TASK_ROWS
     bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
-    blocked = [_sum_block(*product, target) for product in products.items()]
+    blocked = [sum_block(*product, target) for product in products.items()]
     if panel_mode and blocked[0] is not None:
         fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
         most = min(PACKED_TASK_ROWS, fitting)
     sums = (
-        (SUM_BLOCK if panel_mode and _is_long(shape) else terms or shape.size(shape.summed))
+        (SUM_BLOCK if panel_mode and is_long(shape) else terms or shape.size(shape.summed))
         * (bits if shape.pairs is None else HALF_BITS)
         // 8
         for shape, terms in zip(products.values(), blocked, strict=True)

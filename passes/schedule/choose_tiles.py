@@ -30,6 +30,7 @@ from lamina.passes.cost.product_limits import (
     WAY_BYTES,
 )
 from lamina.passes.cost.sweep_limits import LIGHT_BODY
+from lamina.passes.schedule.choose_row_loops import choose_next_block
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import PackedProduct
@@ -91,9 +92,11 @@ def _long_enough(stage: Stage, shape: Contraction, rows: list[int], target: Targ
     return max(reversed(rows), key=lambda d: stage.extents[d])
 
 
-def choose_register_tile(product: PackedProduct, memory: Memory, target: Target, room: int) -> None:
+def choose_register_tile(
+    product: PackedProduct, memory: Memory, target: Target, room: int, lines: int = 1
+) -> None:
     """The register tile of a product, and whether its rows are copied first, into scratch that has
-    `room` bytes left."""
+    `room` bytes left. A task walks so many lines of rows."""
     stage, row = product.stage, product.row
     bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
     lanes = min(product.panel, target.lanes(bits))
@@ -105,8 +108,12 @@ def choose_register_tile(product: PackedProduct, memory: Memory, target: Target,
     if row is not None:
         decide(stage, jam=By(row, height))
         decide_tail(product)
-        if not product.around and _gains_copy(product, row, memory, target, room):
+        if lines == 1 and not product.around and _gains_copy(product, row, memory, target, room):
             decide(stage, cache_read=(product.shape.a,))
+    if lines > 1:
+        rows, jam = lines * product.most, stage.schedule.jam
+        choose_next_block(stage, product.shape, rows, jam, target)
+        return
     _choose_panel_prefetch(product, memory, target)
 
 

@@ -52,13 +52,16 @@ class PanelEpilogue(ProductTask):
         segment = RowSegment(sweeps, self.memory, self.outputs)
         columns = stage.extents[shape.inner_column]
 
-        def after_panel(inner: Emitter, env: Env, start: Index) -> None:
+        def after_panel(inner: Emitter, env: Env, start: Index, line: list[Index]) -> None:
             end = inner.least(inner.plus(start, shape.panel or 1), columns)
             if columns % (shape.panel or 1) == 0:
                 end = inner.plus(start, shape.panel or 1)
 
             def row(deeper: Emitter, at: Index) -> None:
-                here = {s: {**envs[s], PANEL_START: env[PANEL_START]} for s in epilogue}
+                here: Envs = {
+                    s: {**envs[s], **self.lines.env(s, line), PANEL_START: env[PANEL_START]}
+                    for s in epilogue
+                }
                 row_envs = self._at_row(deeper, here, at, rows)
                 segment.run(deeper, row_envs, first_loops(sweeps, (start, end)))
 
@@ -75,7 +78,10 @@ class PanelEpilogue(ProductTask):
         column = shape.inner_column
         dims = {s: {column: s.inner[0]} for s in epilogue}
         if self.blocks.is_blocked:
-            dims = {s: {stage.rows[-1]: s.rows[-1], **own} for s, own in dims.items()}
+            places = (*self.lines.places, -1)
+            dims = {
+                s: {**{stage.rows[p]: s.rows[p] for p in places}, **own} for s, own in dims.items()
+            }
         made = {write.memory for s in self.stages for write in s.writes}
         self.memory.dead.update(m for m in made if is_temporary(m))
         lanes = tile_of(self.packed(stage)).lanes

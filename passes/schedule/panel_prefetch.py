@@ -19,8 +19,20 @@ from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.packed_operand import PackedOperand
 from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.prefetch import INTO_L1, INTO_L2, LINE_BYTES
-from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
+from lamina.passes.schedule.stages import LOCAL_ROW, ROW_START, TERM_START
+from lamina.passes.schedule.sum_blocks import SumCut
 from lamina.passes.schedule.sweep_legality import verify_prefetch
+
+
+@dataclass(frozen=True)
+class Walk:
+    """How a task walks a product: tiles of `tile_rows` of all its `rows`, by so many `panels`,
+    whose sums may be `cut`."""
+
+    tile_rows: int
+    rows: int
+    panels: int
+    cut: SumCut | None = None
 
 
 @dataclass(frozen=True)
@@ -28,8 +40,9 @@ class PanelPrefetch:
     """What the tiles of a product fetch, in elements of its packed operand.
 
     Lines of a term are `ahead` elements further on than it, if they are fetched at all. Of the next
-    panel, which is `next_panel` elements behind this one, each row of a tile has `row_share`
-    elements fetched, if any: those of one step of the sum `term_share` at a time.
+    panel, which is `next_panel` elements behind this one, or of the next block of the sum, where a
+    task has one panel, each row of a tile has `row_share` elements fetched, if any: those of one
+    step of the sum `term_share` at a time.
     """
 
     packed: PackedOperand
@@ -39,11 +52,13 @@ class PanelPrefetch:
     row_share: int
     term_share: int
     terms: Mapping[int, int]
-    """How many terms are between positions of each summed dimension."""
+    """How many terms are between positions of each summed dimension that a block goes along."""
+    start_share: int
+    """Elements for each position of the block's start."""
 
     @staticmethod
-    def of(product: PackedProduct, packed: PackedOperand, tile_rows: int) -> PanelPrefetch | None:
-        """As the schedule of a product in register tiles of so many rows says."""
+    def of(product: PackedProduct, packed: PackedOperand, walk: Walk) -> PanelPrefetch | None:
+        """As the schedule of a product in register tiles says."""
         stage, shape, schedule = product.stage, product.shape, product.stage.schedule
         verify_prefetch(stage)
         if schedule.prefetch is None and schedule.prefetch_panels is None:
@@ -59,17 +74,22 @@ class PanelPrefetch:
             reason = "the terms of a panel follow one another, and tasks do not pack it"
             raise illegal(stage.op, f"prefetch_panels: of a product where {reason}")
         ahead = 0 if schedule.prefetch is None else (schedule.prefetch_bytes or LINE_BYTES) // size
-        rows, length = max(1, product.most), packed.panel_stride
+        cut, length, further = walk.cut, packed.panel_stride, packed.panel_stride
         if schedule.terms is not None:
             length = min(length, schedule.terms * panel)
+            further = length if walk.panels == 1 else further
+        along = product.summed[0 if cut is None else cut.place :]
+        terms = {d: between[d] // panel for d in along if d in between}
+        share = -(-panel * walk.tile_rows // walk.rows) if count else 0
         return PanelPrefetch(
             packed,
             LINE_BYTES // size,
             ahead,
-            count * packed.panel_stride,
-            -(-length // rows) if count else 0,
-            -(-panel * tile_rows // rows) if count else 0,
-            {d: stride // panel for d, stride in between.items()},
+            count * further,
+            -(-length // walk.rows) if count else 0,
+            share,
+            terms,
+            terms.get(along[0], 1) * (panel - share),
         )
 
     def emit(self, emit: Emitter, env: Env, dim: int, copy: int, panel: Index) -> None:
@@ -84,12 +104,11 @@ class PanelPrefetch:
         first, last = copy * self.term_share, (copy + 1) * self.term_share
         outside = {d: at for d, at in env.items() if d not in self.terms}
         begin = emit.plus(self.packed.row(emit, outside, panel), self.next_panel)
-        begin = emit.plus(begin, emit.times(env.get(LOCAL_ROW, 0), self.row_share))
+        row = emit.plus(env.get(ROW_START, 0), env.get(LOCAL_ROW, 0))
+        begin = emit.plus(begin, emit.times(row, self.row_share))
         steps = {d: n * self.term_share for d, n in self.terms.items() if d in env}
         begin = emit.plus(begin, emit.linear(Linear.of(steps, 0), env))
-        begin = emit.plus(
-            begin, emit.times(env.get(TERM_START, 0), self.packed.panel - self.term_share)
-        )
+        begin = emit.plus(begin, emit.times(env.get(TERM_START, 0), self.start_share))
         for at in range(-(-first // self.line) * self.line, last, self.line):
             self._ask(emit, emit.plus(begin, at), INTO_L2)
 

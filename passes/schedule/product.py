@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.memory_ops import alloca_op, load_op
+from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
 from lamina.passes.schedule.body import Lane, broadcast
@@ -27,13 +27,15 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_operand import PackedOperand
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
-from lamina.passes.schedule.panel_prefetch import PanelPrefetch
+from lamina.passes.schedule.panel_prefetch import PanelPrefetch, Walk
 from lamina.passes.schedule.peel import whole_steps
+from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.sum_blocks import SumBlock, chain_block
+from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, chain_block
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
+from lamina.passes.schedule.waiting_sums import WaitingSums
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,11 @@ class ProductEmitter:
         tile: Tile,
         part: PartOfSum | None = None,
         packing: PanelCopy | None = None,
+        lines: RowLoops | None = None,
+        panels: int = 1,
     ) -> None:
-        """`packing` has the panels of a task that packs them itself."""
+        """`packing` has the panels of a task that packs them itself, `lines` what it walks in front
+        of the rows of a block; it takes so many `panels`."""
         stage, shape = product.stage, product.shape
         self.product = product
         self.stage = stage
@@ -96,38 +101,42 @@ class ProductEmitter:
         self.left = stage.reads[shape.a]
         self.element = self.left.element
         self.packing = packing
+        self.lines = lines or RowLoops()
         self.terms = None if part is None else part.ends
+        self.cut: SumCut | None = None
+        """How the sum is taken in blocks."""
         self.outside = None if part is None else part.outside
         self.copy: RowCopy | None = None
         self.heights = (tile.rows, *(stage.schedule.tail or ()))
         """Rows of tiles: each computes what is left over of those in front of it."""
-        self.sums: SSAValue | None = None
+        self.sums: WaitingSums | None = None
         """Where sums wait for the next block of terms."""
         self.first: Index = 0
         """The first panel of the task."""
         self.epilogue: TotalsEpilogue | None = None
         """What is computed of the totals before they are stored."""
         self.packed = PackedOperand.of(product, memory, packing)
-        self.prefetch = PanelPrefetch.of(product, self.packed, tile.rows)
+        if stage.schedule.terms is not None:
+            extents = [stage.extents[d] for d in self.summed]
+            self.cut = SumCut.of(extents, stage.schedule.terms)
+        walk = Walk(tile.rows, self.lines.count * max(1, product.most), panels, self.cut)
+        self.prefetch = PanelPrefetch.of(product, self.packed, walk)
         """What is fetched ahead of the multiply-adds."""
 
     def copy_rows(self, emit: Emitter) -> None:
         """Have the rows of a task copied for each block of the sum, and read the copy."""
-        terms = self.stage.schedule.terms
-        self.copy = RowCopy(emit, self.product, self.memory, self.tile.lanes, terms)
+        lanes, lines = self.tile.lanes, self.lines.count
+        self.copy = RowCopy(emit, self.product, self.memory, lanes, self.cut, lines)
         self.left = self.copy.access
 
     def keep_sums(self, emit: Emitter, panels: int) -> None:
         """Let the sums of so many panels wait in scratch between blocks of the sum.
 
-        Those of each tile follow one another; a last tile, moved up, has a place of its own.
+        A last tile, moved up, has a place of its own.
         """
-        self.sums = emit.add(alloca_op(self.element, panels * self._sums_size()))
-
-    def _sums_size(self) -> int:
-        """Elements of the sums of a panel that wait."""
-        whole = -(-self.product.most // self.tile.rows) * self.tile.rows
-        return (whole + sum(self.heights[-1:] if len(self.heights) > 1 else ())) * self.tile.panel
+        rows = -(-self.product.most // self.tile.rows) * self.tile.rows
+        size = (rows + sum(self.heights[-1:] if len(self.heights) > 1 else ())) * self.tile.panel
+        self.sums = WaitingSums(emit, self.element, self.tile.lanes, size, self.lines, panels)
 
     def begin(self, emit: Emitter, env: Env, panels: tuple[Index, Index]) -> None:
         """What comes in front of a range of panels."""
@@ -149,16 +158,16 @@ class ProductEmitter:
         up to end at the block's end: its overlap is computed twice. A panel that is `masked` is not
         full, and takes no more vectors than have columns, unless it is of a sum in blocks.
         """
-        row_dim, waits = self.product.row, self.sums is not None
+        row_dim, sums = self.product.row, self.sums
         emitter = copied(self)
-        if waits:
+        if sums is not None:
             emitter.terms = terms.low, emit.plus(terms.low, terms.count)
         elif masked:
             rest = self.stage.extents[self.column] % self.tile.panel
             emitter.vectors = -(-rest // self.tile.lanes)
         low, high = rows
         start = emitter.zero_terms(emit, env, panel)
-        kept = emit.times(emit.minus(panel, self.first), self._sums_size()) if waits else 0
+        kept = 0 if sums is None else sums.start(emit, env, emit.minus(panel, self.first))
 
         def tiles(first: Index, last: Index, height: int) -> None:
             def tile(inner: Emitter, number: Index) -> None:
@@ -167,21 +176,22 @@ class ProductEmitter:
                 if row_dim is not None:
                     position[row_dim] = begin
                 at = TilePosition(position, row_dim, height, panel)
-                if emitter.terms is None or not waits:
+                if sums is None or emitter.terms is None:
                     totals = emitter._sum(inner, at, emitter.summed, start * height)
-                else:
-                    both = emitter.summed, emitter.terms
-                    totals = emitter._terms(inner, at, *both, start * height)
-                place = inner.times(inner.minus(number, low), self.tile.panel) if waits else 0
+                    emitter._store(inner, at, totals, masked=masked)
+                    return
+                both = emitter._blocked(), emitter.terms
+                totals = emitter._terms(inner, at, *both, start * height)
+                place = inner.times(inner.minus(number, low), self.tile.panel)
                 place = inner.plus(kept, place)
                 if not terms.is_first:
-                    before = self._waiting(inner, place, len(totals))
+                    before = sums.load(inner, place, len(totals))
                     pairs = zip(before, totals, strict=True)
                     totals = [combine(inner, "add", *pair) for pair in pairs]
                 if terms.is_last:
                     emitter._store(inner, at, totals, masked=masked)
                 else:
-                    self._wait(inner, place, totals)
+                    sums.store(inner, place, totals)
 
             emit.each(first, last, height, tile)
 
@@ -193,18 +203,9 @@ class ProductEmitter:
             begin = end
         tiles(begin, high, last)
 
-    def _waiting(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
-        """So many vectors of sums of the blocks before."""
-        assert self.sums is not None
-        kind = VectorType(self.element, [self.tile.lanes])
-        places = [emit.value(emit.plus(place, n * self.tile.lanes)) for n in range(count)]
-        return [emit.add(vector.LoadOp(self.sums, [at], kind)) for at in places]
-
-    def _wait(self, emit: Emitter, place: Index, totals: Sequence[SSAValue]) -> None:
-        assert self.sums is not None
-        for n, total in enumerate(totals):
-            at = emit.value(emit.plus(place, n * self.tile.lanes))
-            emit.run(vector.StoreOp(total, self.sums, [at]))
+    def _blocked(self) -> tuple[int, ...]:
+        """The summed dimensions that a block of the sum goes along."""
+        return self.summed[0 if self.cut is None else self.cut.place :]
 
     def zero_terms(self, emit: Emitter, env: Env, panel: Index) -> list[SSAValue]:
         """What the sums of each row begin with, in vectors: the products with zeros.
@@ -264,7 +265,8 @@ class ProductEmitter:
         def block(inner: Emitter, low: Index, sums: list[SSAValue]) -> list[SSAValue]:
             return apart(inner, low, inner.plus(low, size), sums)
 
-        first, end = (0, extent) if self.terms is None else self.terms
+        is_part = self.terms is not None and dim == self._blocked()[0]
+        first, end = self.terms if is_part and self.terms is not None else (0, extent)
         if not size:
             return terms(emit, first, end, totals)
         whole = whole_steps(emit, first, end, size)

@@ -33,6 +33,7 @@ from lamina.passes.schedule.panel_epilogue import PanelEpilogue
 from lamina.passes.schedule.product_ends import ProductEnds
 from lamina.passes.schedule.product_task import TaskDomain
 from lamina.passes.schedule.row_epilogue import RowEpilogue
+from lamina.passes.schedule.row_loops import RowLoops, row_loops
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.streamed_product import StreamedProduct
@@ -53,6 +54,10 @@ def schedule_product_kernel(
     if tasks.outer_columns == "loops":
         loop_over_columns(stages, columns)
         extents, columns = extents[columns:], 0
+    lines = RowLoops()
+    if count := tasks.inner_rows:
+        (shape, *_) = products.values()
+        lines = row_loops(stages, shape, blocks, count, panel_mode=panel_mode)
     stream = None if panel_mode else stream_of(stages, products)
     scratch = None if panel_mode else plan_block(stages, products, stream)
     builder = PanelEpilogue if panel_mode else RowEpilogue
@@ -66,9 +71,13 @@ def schedule_product_kernel(
     kernel = builder(stages, products, memory, outputs_of(stages), blocks, scratch, bounded)
     splits = tasks.columns or 1
     _verify_splits(stages, products, splits, panel_mode=panel_mode)
+    kernel.lines = lines
     rows, block = blocks.rows, blocks.size
     ends = _ends(emit, stages[0], len(extents), memory)
     wide, outer, in_block = ends[:columns], ends[columns:-1], ends[-1]
+    if lines.places:
+        walked = len(lines.places)
+        outer, behind = outer[:-walked], max(0, behind - walked)
     in_blocks = block_ends(emit, in_block, rows, block)
     is_level = bounded is None or bounded.is_level
     if not is_level and len(in_blocks) > 1:

@@ -19,8 +19,9 @@ from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.product_ends import ReadEnds
+from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
-from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, over_panels, over_sum
+from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, SumCut, over_panels, over_sum
 from lamina.passes.schedule.tile_product import TileProduct
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 
@@ -62,6 +63,8 @@ class ProductTask:
         """What is computed of the product's tiles in registers."""
         self.ends: dict[Stage, ReadEnds] = {}
         """Where products end in a call."""
+        self.lines = RowLoops()
+        """Rows in front of the last that a task walks."""
 
     def task(self, emit: Emitter, domain: TaskDomain) -> None:
         """Emit one task."""
@@ -89,34 +92,50 @@ class ProductTask:
         product = self.packed(stage)
         limits = rows if self.blocks.is_blocked else (0, product.fewest)
         tiles = self._tiles(emit, product, together, part)
-        packing, copy, extent = tiles.packing, tiles.copy, stage.extents[product.summed[0]]
-        size = extent
+        packing, copy, lines = tiles.packing, tiles.copy, self.lines
+        cut = SumCut(0, stage.extents[product.summed[0]])
         if copy is not None or product.shape.pairs is None:
-            size = stage.schedule.terms or extent
+            cut = sum_cut(product) or cut
+        extents = [stage.extents[d] for d in product.summed]
         whole = self._whole_panels(product, tiles)
 
         def at_point(inner: Emitter, point: list[Index]) -> None:
             bound = {**env, **dict(zip(product.around, point, strict=True))}
 
-            def block(outer: Emitter, terms: SumBlock) -> None:
+            def block(outer: Emitter, place: list[Index], terms: SumBlock) -> None:
+                here = {**bound, **dict(zip(product.summed, place, strict=False))}
+
+                def line_env(inner: Emitter, env: Env, line: list[Index]) -> Env:
+                    return {**env, **lines.env(stage, line), **lines.start(inner, line)}
+
                 if copy is not None:
-                    copy.copy(outer, bound, limits, terms)
+                    rows = copy
+
+                    def copied(inner: Emitter, line: list[Index]) -> None:
+                        rows.copy(inner, line_env(inner, here, line), limits, terms)
+
+                    lines.each(outer, copied)
 
                 def panel(deeper: Emitter, at: Index, masked: bool = False) -> None:
                     start = deeper.times(at, product.panel)
-                    panel_env = {**bound, PANEL_START: start}
+                    panel_env = {**here, PANEL_START: start}
                     if packing is not None and packing.together == 1:
                         packing.pack(deeper, panel_env, at, terms)
-                    tiles.block(deeper, panel_env, limits, at, terms, masked=masked)
-                    if after_panel is not None and terms.is_last:
-                        after_panel(deeper, panel_env, start)
+
+                    def tiled_line(inner: Emitter, line: list[Index]) -> None:
+                        env = line_env(inner, panel_env, line)
+                        tiles.block(inner, env, limits, at, terms, masked=masked)
+                        if after_panel is not None and terms.is_last:
+                            after_panel(inner, env, start, line)
+
+                    lines.each(deeper, tiled_line)
 
                 def tiled(deeper: Emitter, first: Index, last: Index) -> None:
                     over_panels(deeper, (first, last), whole if terms.is_last else None, panel)
 
                 def group(deeper: Emitter, at: Index) -> None:
                     assert packing is not None
-                    packing.pack(deeper, bound, at, terms)
+                    packing.pack(deeper, here, at, terms)
                     tiled(deeper, at, deeper.plus(at, packing.together))
 
                 if packing is None or packing.together == 1:
@@ -125,7 +144,7 @@ class ProductTask:
                     outer.each(*panels, packing.together, group)
 
             tiles.begin(inner, bound, panels)
-            over_sum(inner, extent, size, block)
+            over_sum(inner, extents, cut, block)
 
         over_points(emit, [(0, stage.extents[d]) for d in product.around], at_point)
 
@@ -163,19 +182,22 @@ class ProductTask:
             return TileProduct(product, self.memory, emit, together, part)
         tile = tile_of(product)
         packing = self._panel_copy(emit, product, together)
-        tiles = ProductEmitter(product, self.memory, tile, part, packing)
+        tiles = ProductEmitter(product, self.memory, tile, part, packing, self.lines, together)
         tiles.epilogue = self.epilogue
         if terms is not None:
             whole = self.scratch is not None or not self.blocks.is_blocked
-            if not is_alone or whole or len(product.summed) != 1 or tile.lanes == 1:
+            if not is_alone or whole or tile.lanes == 1:
                 raise illegal(
                     stage.op,
-                    "terms: of the only summed dimension, where rows are one dimension, tasks "
-                    "take ranges of panels, and tiles are of vectors",
+                    "terms: where rows are one dimension, tasks take ranges of panels, and tiles "
+                    "are of vectors",
                 )
+            if tiles.cut is None or (shape.task_packed and len(product.summed) != 1):
+                raise illegal(stage.op, f"terms = {terms}: {_legal_terms(product)}")
             tiles.keep_sums(emit, together)
         if schedule.cache_read:
-            if not is_alone or not copies:
+            one = terms is None or tiles.cut is None or tiles.cut.place == len(product.summed) - 1
+            if not is_alone or not copies or not one:
                 reason = f"cache_read: of a product whose rows are one dimension, read {shape.a}"
                 raise illegal(stage.op, f"{reason} may be")
             tiles.copy_rows(emit)
@@ -212,6 +234,22 @@ class ProductTask:
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""
         return False
+
+
+def sum_cut(product: PackedProduct) -> SumCut | None:
+    """The blocks of the sum that the schedule asks for."""
+    extents, terms = (
+        [product.stage.extents[d] for d in product.summed],
+        product.stage.schedule.terms,
+    )
+    return None if terms is None else SumCut.of(extents, terms)
+
+
+def _legal_terms(product: PackedProduct) -> str:
+    extents = [product.stage.extents[d] for d in product.summed]
+    last = extents[-1]
+    some = [n for n in range(1, last + 1) if last % n == 0][-4:]
+    return f"a sum over {' x '.join(map(str, extents))} may be cut in {', '.join(map(str, some))}"
 
 
 TILE_CLAUSES = (

@@ -24,9 +24,9 @@ from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
+from lamina.passes.schedule.stages import LOCAL_ROW, ROW_START, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.sum_blocks import SumBlock
+from lamina.passes.schedule.sum_blocks import SumBlock, SumCut
 
 
 class RowCopy:
@@ -38,30 +38,35 @@ class RowCopy:
         product: PackedProduct,
         memory: Memory,
         lanes: int,
-        terms: int | None = None,
+        cut: SumCut | None = None,
+        lines: int = 1,
     ) -> None:
-        """Room for all rows of a task of the product, or for so many `terms` of each.
+        """Room for all rows of a task of the product, in so many `lines`, or for the terms of each
+        that are between two places where the sum is `cut`.
 
-        Terms are counted along its only summed dimension.
+        Cut is the last summed dimension.
         """
         assert product.row is not None
-        stage, summed, self.row = product.stage, product.summed, product.row
+        stage, self.row = product.stage, product.row
+        summed = product.summed[0 if cut is None else cut.place :]
         self.source = access = stage.reads[product.shape.a]
         self.summed = summed
         self._flat = memory.flat[access.memory]
-        self._extents = [stage.extents[d] for d in summed] if terms is None else [terms]
+        self._extents = [stage.extents[d] for d in summed] if cut is None else [cut.count]
         bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
         pitch = prod(self._extents) + ROW_PADDING_BYTES * 8 // bits
-        scratch = emit.add(alloca_op(access.element, product.most * pitch))
+        scratch = emit.add(alloca_op(access.element, lines * product.most * pitch))
         memory.flat[scratch] = scratch
         offset: dict[int, int] = {LOCAL_ROW: pitch}
+        if lines > 1:
+            offset[ROW_START] = pitch
         step = 1
         for dim, extent in zip(reversed(summed), reversed(self._extents), strict=True):
             offset[dim] = step
             step *= extent
         self._form = Linear.of(offset)
         self._lanes = 1 << min(lanes, max(1, self._extents[-1])).bit_length() - 1
-        start = Linear(((TERM_START, -1),)) if terms is not None else Linear(())
+        start = Linear(((TERM_START, -1),)) if cut is not None else Linear(())
         self.access = Access(scratch, self._form.add(start), access.element)
         """The copy, which is read instead."""
 

@@ -31,6 +31,8 @@ PANEL_START = -2
 """Pseudo-dimension of panel scratch: the first column of the panel at hand."""
 TERM_START = -3
 """Pseudo-dimension of copied rows: the first term of the block of the sum at hand."""
+ROW_START = -4
+"""Pseudo-dimension of tasks that walk several lines of rows: rows in front of the one at hand."""
 
 
 @dataclass(eq=False)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import isqrt
+from math import isqrt, prod
 
 from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 
-AfterPanel = Callable[[Emitter, Env, Index], None]
-"""What follows a panel of a product, at the environment and the column where that begins."""
+AfterPanel = Callable[[Emitter, Env, Index, list[Index]], None]
+"""What follows a panel of a product: the environment, the column where that begins, and where the
+loops over rows in front of the last are."""
 
 
 @dataclass(frozen=True)
@@ -43,27 +44,56 @@ def chain_block(extent: int, length: int) -> int:
     return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
 
 
+@dataclass(frozen=True)
+class SumCut:
+    """How a sum is taken in blocks: `count` positions of its dimension number `place` at a time,
+    all of the dimensions behind that, at each position of those in front."""
+
+    place: int
+    count: int
+
+    @staticmethod
+    def of(extents: Sequence[int], terms: int) -> SumCut | None:
+        """Blocks of so many terms, as they follow one another; None where they cut a dimension in
+        unequal parts at each position of others."""
+        for place in reversed(range(len(extents))):
+            count, rest = divmod(terms, prod(extents[place + 1 :]))
+            if rest == 0 and (
+                place == 0 or (count <= extents[place] and extents[place] % count == 0)
+            ):
+                return SumCut(place, count)
+        return None
+
+
 def over_sum(
     emit: Emitter,
-    extent: int,
-    size: int,
-    block: Callable[[Emitter, SumBlock], None],
+    extents: Sequence[int],
+    cut: SumCut,
+    block: Callable[[Emitter, list[Index], SumBlock], None],
 ) -> None:
-    """Emit `block` for blocks of `size` of all `extent` terms.
+    """Emit `block` for all blocks of a sum, at the position of the dimensions in front.
 
     The first one stands in front of a loop over the others, and the last one behind it.
     """
-    looped = (extent - 1) // size
+    outer, extent, size = extents[: cut.place], extents[cut.place], cut.count
+    each = -(-extent // size)
+    blocks = prod(outer) * each
 
-    def body(inner: Emitter, number: Index) -> None:
-        low = inner.times(number, size)
-        block(inner, SumBlock(low, size, is_first=False, is_last=False))
+    def at(inner: Emitter, number: Index) -> None:
+        *point, place = inner.split(number, [*outer, each])
+        low = inner.times(place, size)
+        is_known = isinstance(number, int)
+        count = min(size, extent - low) if isinstance(low, int) else size
+        is_first, is_last = is_known and number == 0, is_known and number == blocks - 1
+        block(inner, point, SumBlock(low, count, is_first=is_first, is_last=is_last))
 
-    block(emit, SumBlock(0, min(size, extent), is_first=True, is_last=looped == 0))
-    emit.each(1, looped, 1, body)
-    low = looped * size
-    if 0 < low < extent:
-        block(emit, SumBlock(low, extent - low, is_first=False, is_last=True))
+    at(emit, 0)
+    if blocks == 3:
+        at(emit, 1)
+    else:
+        emit.each(1, blocks - 1, 1, at)
+    if blocks > 1:
+        at(emit, blocks - 1)
 
 
 def over_panels(

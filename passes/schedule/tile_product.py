@@ -34,7 +34,7 @@ from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.pair_panels import PairPanels
 from lamina.passes.schedule.row_operand import TileCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
-from lamina.passes.schedule.sum_blocks import SumBlock, over_sum
+from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, over_sum
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
 from lamina.passes.schedule.tile_terms import ZeroTerms, fill_tile, over_terms
 from lamina.passes.schedule.tile_unit import (
@@ -235,7 +235,8 @@ class TileProduct(TileResults):
         if self.copy is not None:
             sums(emit, block)
         else:
-            over_sum(emit, block.count, self.block_terms, sums)
+            cut = SumCut(0, self.block_terms)
+            over_sum(emit, [block.count], cut, lambda inner, _, terms: sums(inner, terms))
 
     def _tiles(
         self, emit: Emitter, env: Env, place: Place, terms: SumBlock, here: Position | None

@@ -14,12 +14,12 @@ func.func private @kernel(%x: memref<8x45xf32>, %y: memref<8x45xf32>) attributes
 
 // -----
 
-func.func private @all() attributes {a = #loop.schedule<>, b = #loop.schedule<compute_with>, c = #loop.schedule<order = [d1, d0], jam = d0 x 4, rfactor = d2 x 8, cache_read = [0, 1], online = false>, d = #loop.products<parallel = false, compute_at = block, block = 32, columns = 2, outer_columns = loops, order = columns>, e = #loop.pairs<tile = 64>, f = #loop.unstructured<algorithm = selection, lanes = 16, sample = 512>} {
+func.func private @all() attributes {a = #loop.schedule<>, b = #loop.schedule<compute_with>, c = #loop.schedule<order = [d1, d0], jam = d0 x 4, rfactor = d2 x 8, cache_read = [0, 1], online = false>, d = #loop.products<parallel = false, compute_at = block, block = 32, columns = 2, outer_columns = loops, inner_rows = 1, order = columns>, e = #loop.pairs<tile = 64>, f = #loop.unstructured<algorithm = selection, lanes = 16, sample = 512>} {
   func.return
 }
 // CHECK:      a = #loop.schedule<>
 // CHECK-SAME: b = #loop.schedule<compute_with>
 // CHECK-SAME: c = #loop.schedule<order = [d1, d0], jam = d0 x 4, rfactor = d2 x 8, online = false, cache_read = [0, 1]>
-// CHECK-SAME: d = #loop.products<parallel = false, compute_at = block, block = 32, columns = 2, outer_columns = loops, order = columns>
+// CHECK-SAME: d = #loop.products<parallel = false, compute_at = block, block = 32, columns = 2, outer_columns = loops, inner_rows = 1, order = columns>
 // CHECK-SAME: e = #loop.pairs<tile = 64>
 // CHECK-SAME: f = #loop.unstructured<algorithm = selection, lanes = 16, sample = 512>

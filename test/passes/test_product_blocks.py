@@ -157,7 +157,7 @@ def test_whole_rows_have_no_blocks_of_the_sum() -> None:
     schedules = {
         kernel.name: kernel.schedule.replace("unroll = 2, ", "unroll = 2, terms = 64, ", 1)
     }
-    with pytest.raises(InputError, match="terms: of the only summed dimension"):
+    with pytest.raises(InputError, match="terms: where rows are one dimension"):
         lamina.compile(text, target="x86-64-v4", schedules=schedules, cache=False)
 
 
