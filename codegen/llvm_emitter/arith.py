@@ -6,7 +6,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import BFloat16Type
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.codegen.llvm_emitter import types
+from lamina.codegen.llvm_emitter import types, vector_division
 from lamina.codegen.llvm_emitter.bfloat16 import extend, truncate
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.identity_cache import once_an_object
@@ -180,7 +180,18 @@ def _division(w: FunctionWriter, op: Operation) -> None:
     """Division by zero has no result (the program must assert); it must not trap either."""
     instruction = _DIVISIONS[type(op)]
     divisor = _divisor(w, op, instruction.startswith("s"))
-    w.assign(op.results[0], f"{instruction} {w.typed(op.operands[0])}, {divisor}")
+    lhs, type_ = w.value(op.operands[0]), w.type(op.operands[0])
+    if _constant_integers(op.operands[1]) is None:
+        kind = f"{instruction[0]}div"
+        quotient = vector_division.quotient(w, kind, type_, lhs, divisor)
+        if quotient is not None and kind == instruction:
+            w.bind(op.results[0], quotient)
+            return
+        if quotient is not None:
+            whole = w.emit(f"mul {type_} {quotient}, {divisor}")
+            w.assign(op.results[0], f"sub {type_} {lhs}, {whole}")
+            return
+    w.assign(op.results[0], f"{instruction} {type_} {lhs}, {divisor}")
 
 
 def _rounded_division(w: FunctionWriter, op: Operation) -> None:
@@ -193,7 +204,10 @@ def _rounded_division(w: FunctionWriter, op: Operation) -> None:
         raise unsupported(op, "a quotient of one bit is not rounded", "arith.divsi")
     zero = "zeroinitializer" if count else "0"
     divisor = _divisor(w, op, True)
-    quotient = w.emit(f"sdiv {w.typed(lhs)}, {divisor}")
+    quotient = None
+    if _constant_integers(op.operands[1]) is None:
+        quotient = vector_division.quotient(w, "sdiv", type_, w.value(lhs), divisor)
+    quotient = quotient or w.emit(f"sdiv {w.typed(lhs)}, {divisor}")
     back = w.emit(f"mul {type_} {quotient}, {divisor}")
     inexact = w.emit(f"icmp ne {w.typed(lhs)}, {back}")
     signs = w.emit(f"xor {w.typed(lhs)}, {divisor}")

@@ -9,12 +9,12 @@ from xdsl.dialects.builtin import i64
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
-from lamina.lowering.bound_dynamic_shapes.reduction import mean_over
+from lamina.lowering.bound_dynamic_shapes.reduction import computed_in, mean_over
 from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
 from lamina.lowering.tensor_types import element_of, rank_of
 
-_NONE, _MEAN = 0, 1
+_NONE, _MEAN, _SUM = 0, 1, 2
 
 
 @bounds(
@@ -56,9 +56,32 @@ def class_loss(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     target = Bounded(b.resized(target.value, 0, extent), sizes)
     values["self"] = b.resized(tensor.value, 0, extent)
     values["target"] = b.filled(target, values["ignore_index"])
+    of_all = values.get("reduction") in (_MEAN, _SUM) and values.get("weight") is None
+    if of_all and len(sizes) == 1:
+        total, count = _of_samples(op.overload_name, values, sizes, b)
+        return [total, count] if len(op.results) > 1 else total
     made: Any = b.op(op.overload_name, **values).results
     found = [
         Bounded(value, sizes if rank_of(value) == len(sizes) and n == 0 else ())
         for n, value in enumerate(made)
     ]
     return found[0] if len(found) == 1 else found
+
+
+def _of_samples(
+    name: str, values: dict[str, Any], sizes: tuple[Count, ...], b: BoundBuilder
+) -> tuple[Bounded, Bounded]:
+    """The loss of all samples, and how many count, by the loss of each, whose sum ends where they
+    do: that padding has no class is not seen where its number comes from another kernel.
+
+    Half floats are summed and divided in f32."""
+    each = b.op(name, **{**values, "reduction": _NONE}).results[0]
+    own, wide = element_of(each), computed_in(element_of(each))
+    total = b("sum.default", b.filled(Bounded(b.converted(each, wide), sizes), 0))
+    is_counted = b("ne.Scalar", values["target"], values["ignore_index"])
+    ones = b.converted(is_counted, wide)
+    count = b("sum.default", b.filled(Bounded(ones, sizes), 0))
+    if values["reduction"] == _MEAN:
+        total = b("div.Tensor", total, count)
+    total, count = b.converted(total, own), b.converted(count, own)
+    return Bounded(total, ()), Bounded(count, ())

@@ -59,13 +59,14 @@ def _source(
     """Where an element stands among the padded ones; in bounds for positions of padding too."""
     if not sizes:
         return b("mul.Scalar", ordinal, 0)
-    place = ordinal
-    for dim, size in enumerate(sizes):
-        step = b.as_tensor(b.product(*sizes[dim + 1 :]))
-        coordinate = b("floor_divide.default", ordinal, b("clamp.default", step, min=1))
-        if dim:
-            count = b("clamp.default", b.as_tensor(size), min=1)
-            coordinate = b("remainder.Tensor", coordinate, count)
+    rest, place = ordinal, None
+    for dim in range(len(sizes) - 1, -1, -1):
+        coordinate = rest
+        if dim:  # positions are no less than 0, so that quotients are cut
+            count = b("clamp.default", b.as_tensor(sizes[dim]), min=1)
+            rest = b("div.Tensor_mode", rest, count, rounding_mode="trunc")
+            coordinate = b("sub.Tensor", coordinate, b("mul.Tensor", rest, count))
         padded = b("mul.Scalar", coordinate, prod(shape[dim + 1 : len(sizes)]))
-        place = padded if not dim else b("add.Tensor", place, padded)
+        place = padded if place is None else b("add.Tensor", place, padded)
+    assert place is not None
     return b("clamp.default", place, min=0, max=max(prod(shape[: len(sizes)]) - 1, 0))

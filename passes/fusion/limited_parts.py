@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.passes.fusion.row_counts import return_more
@@ -48,7 +50,8 @@ def divided(
     """The nests of a part, or two parts: those with the rows that count, and what needs all rows.
 
     The latter stands behind a product whose results it takes, such as zeros in the place of keys
-    that are padding, or in front, such as places at which other kernels look up as well.
+    that are padding, or in front, such as places at which other kernels look up as well. What it
+    hands on then is no more than a number for each row, unless it is a result.
     """
     products = [nest for nest in nests if Contraction.of(nest) is not None]
     wanted = _wanted(nests, agreed)
@@ -64,7 +67,8 @@ def divided(
     products_alone = all(isinstance(v.owner, GenericOp) and v.owner in products for v in behind)
     if not in_front and made <= returned and (products_alone or behind <= returned):
         return [kept, rest]
-    if not behind and in_front <= returned:
+    rows = prod(nests[0].extents[d] for d in rows_of(nests[0]))
+    if not behind and all(v in returned or prod(shape_of(v)) <= rows for v in in_front):
         return [rest, kept]
     return [nests]
 

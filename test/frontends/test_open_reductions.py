@@ -189,6 +189,36 @@ def test_losses_of_rows_that_count() -> None:
     assert any("live = [" in line for line in exponentials if "loop.generic" in line)
 
 
+JOINED: dict[str, Function] = {
+    "mean": lambda x, labels: functional.cross_entropy(x.flatten(0, 1), labels.flatten()),
+    "sum": lambda x, labels: functional.cross_entropy(
+        x.flatten(0, 1), labels.flatten(), reduction="sum"
+    ),
+    "of elements": lambda x, labels: x.flatten(0, 1).sum() + labels.flatten().sum(),
+}
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_losses_of_texts_that_are_joined(name: str) -> None:
+    """Places in the texts, and labels, are made for all rows; all else ends with the rows."""
+    sizes = {0: Dim("batch", min=1, max=16), 1: Dim("length", min=1, max=64)}
+    program = torch.export.export(
+        Called(JOINED[name]),
+        (torch.zeros(3, 7, 30), torch.zeros(3, 7, dtype=torch.long)),
+        dynamic_shapes=((sizes, sizes),),
+    )
+    compiled = lamina.compile(program, versions="padded")
+    compiled(torch.full((16, 64, 30), float("nan")), torch.zeros(16, 64, dtype=torch.long))
+    for shape in ((1, 1), (3, 7), (5, 64), (16, 63), (16, 64)):
+        x, labels = torch.randn(*shape, 30), torch.randint(0, 30, shape)
+        labels[0, shape[1] // 2] = -100 if shape[1] > 1 else 5
+        wanted = JOINED[name](x, labels)
+        torch.testing.assert_close(compiled(x, labels), wanted, rtol=1e-4, atol=1e-3)
+    text = compiled.sizes[0].compiled.ir("fused")
+    lines = [line for line in text.splitlines() if '"prims.exp"' in line and "loop.generic" in line]
+    assert all("live = [" in line for line in lines) and bool(lines) == (name in ("mean", "sum"))
+
+
 def test_sums_beside_the_rows_that_count() -> None:
     """Tasks take the rows of a call in turn: some have none."""
     weight, bias = torch.randn(512), torch.randn(512)

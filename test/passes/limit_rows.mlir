@@ -390,13 +390,15 @@ func.func private @total(%x: tensor<15x4xf32>, %m: tensor<15xi1>) -> tensor<4xf3
 // Places that another kernel looks up at as well are made for all rows, in a part in front of what looks up for rows
 // that count. A part that is to stand in front must not need what the other makes.
 // CHECK-LABEL: @two_lookups
-func.func @two_lookups(%x: tensor<64xi64>, %t: tensor<9x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+func.func @two_lookups(%x: tensor<64xi64>, %t: tensor<9x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
   %0, %1 = func.call @first_lookup(%x, %t) : (tensor<64xi64>, tensor<9x4xf32>) -> (tensor<64xi64>, tensor<64x4xf32>)
   %2 = func.call @second_lookup(%t, %0) : (tensor<9x4xf32>, tensor<64xi64>) -> tensor<64x4xf32>
   %3, %4 = func.call @mixed(%x, %t) : (tensor<64xi64>, tensor<9x4xf32>) -> (tensor<64x4xf32>, tensor<64xi64>)
   %5 = func.call @second_lookup(%t, %4) : (tensor<9x4xf32>, tensor<64xi64>) -> tensor<64x4xf32>
+  %7, %8 = func.call @third_lookup(%x, %t) : (tensor<64xi64>, tensor<9x4xf32>) -> (tensor<64xi64>, tensor<64x4xf32>)
+  %9 = func.call @second_lookup(%t, %7) : (tensor<9x4xf32>, tensor<64xi64>) -> tensor<64x4xf32>
   %6 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
-  func.return %1, %2, %5, %6 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<i64>
+  func.return %1, %2, %5, %8, %9, %6 : tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<64x4xf32>, tensor<i64>
 }
 // CHECK-LABEL: func.func private @first_lookup(
 // CHECK:         store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>}
@@ -428,6 +430,33 @@ func.func private @second_lookup(%t: tensor<9x4xf32>, %x: tensor<64xi64>) -> ten
     loop.yield %v : f32
   }
   func.return %0 : tensor<64x4xf32>
+}
+// Where they are a number for each row they may be handed on in memory: the kernel returns them.
+// CHECK-LABEL: func.func private @third_lookup(
+// CHECK:         %[[PLACES:.*]] = loop.generic (d0) in [64] {{.*}} attributes {lamina.nest = #loop.nest<rows = [d0]>}
+// CHECK:         %[[SUMS:.*]] = loop.generic (d0) in [64] {{.*}} attributes {lamina.nest = #loop.nest<rows = [d0]>}
+// CHECK:         %[[FOUND:.*]] = loop.generic (d0, d1) in [64, 4] {{.*}} attributes {lamina.nest = #loop.nest<rows = [d0], part = 1, live = [arg2 of 64]>}
+// CHECK:         func.return %[[SUMS]], %[[FOUND]], %[[PLACES]]
+func.func private @third_lookup(%x: tensor<64xi64>, %t: tensor<9x4xf32>) -> (tensor<64xi64>, tensor<64x4xf32>) attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [64] reads(%x[i] : tensor<64xi64>) writes([i] store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %c = arith.constant 3 : i64
+    %b = arith.andi %a, %c : i64
+    loop.yield %b : i64
+  }
+  %1 = loop.generic (i) in [64] reads(%0[i] : tensor<64xi64>) writes([i] store : tensor<64xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64):
+    %b = arith.addi %a, %a : i64
+    loop.yield %b : i64
+  }
+  %2 = loop.generic (i, j) in [64, 4] reads(%0[i] : tensor<64xi64>) sources(%t : tensor<9x4xf32>) writes([i, j] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: i64, %s: tensor<9x4xf32>):
+    %p = arith.index_cast %a : i64 to index
+    %q = loop.index 1 : index
+    %v = loop.read %s[%p, %q] : tensor<9x4xf32>
+    loop.yield %v : f32
+  }
+  func.return %1, %2 : tensor<64xi64>, tensor<64x4xf32>
 }
 // CHECK-LABEL: func.func private @mixed(
 // CHECK-NOT:     live
