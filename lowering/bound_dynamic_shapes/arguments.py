@@ -93,7 +93,11 @@ def pad_arguments(
     arguments = arguments_of(function)
     names = size_names(arguments)
     given = list(block.args)
-    counts = {name: _size_input(function) for name in names.values()}
+    behind = len(given) - sum(declared.kind == "seed" for declared in arguments)  # it stays last
+    counts: dict[SizeName, SSAValue] = {}
+    for place, name in enumerate(names.values()):
+        counts[name] = block.insert_arg(TensorType(i64, []), behind + place)
+        counts[name].name_hint = "size"
     attributes = [dict(declared.entries) for declared in arguments]
     padded: list[PaddedArgument] = []
     for argument, declared, entries in zip(given, arguments, attributes, strict=True):
@@ -117,11 +121,13 @@ def pad_arguments(
         made = block.insert_arg(static, argument.index)
         made.name_hint = argument.name_hint
         padded.append(PaddedArgument(argument, made, declared.name, shape))
+    added: list[dict[str, Attribute]] = []
     for name in counts:
         held = {"lamina.kind": "input", "lamina.name": count_name(name.text)}
-        attributes.append({key: StringAttr(text) for key, text in held.items()})
+        added.append({key: StringAttr(text) for key, text in held.items()})
         if name.range.least > 1:
-            attributes[-1][LEAST] = IntegerAttr(name.range.least, i64)
+            added[-1][LEAST] = IntegerAttr(name.range.least, i64)
+    attributes[behind:behind] = added
     function.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(entry) for entry in attributes])
     return counts, padded
 
@@ -156,13 +162,6 @@ def bound_of(extent: Extent) -> int | None:
         return extent
     most = extent.range[1]
     return None if most == float("inf") else int(most)
-
-
-def _size_input(function: FuncOp) -> SSAValue:
-    block = function.body.block
-    count = block.insert_arg(TensorType(i64, []), len(block.args))
-    count.name_hint = "size"
-    return count
 
 
 def _count(extent: Extent, counts: dict[SizeName, SSAValue], b: BoundBuilder) -> Count:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, i1, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, StringAttr, TensorType, i1, i64
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
     AffineBinaryOpKind,
@@ -16,7 +16,7 @@ from xdsl.ir.affine import (
     AffineMap,
 )
 
-from lamina.dialects.loop import GenericOp, IndexOp
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.nest import OrderedNest
@@ -35,13 +35,18 @@ class BoundBody:
     """
 
     def __init__(
-        self, op: GenericOp | OrderedNest, live: Sequence[Extent], tensors: SizeTensors
+        self,
+        block: Block,
+        live: Sequence[Extent],
+        tensors: SizeTensors,
+        reads: Sequence[Read] = (),
+        sources: Sequence[SSAValue] = (),
     ) -> None:
-        self.block, self.live = op.block, tuple(live)
+        self.block, self.live = block, tuple(live)
         self.domain = tuple(map(bound, live))
         self.open_dims = [dim for dim, extent in enumerate(live) if isinstance(extent, Size)]
-        self.reads: list[Read] = list(zip(op.inputs, op.read_maps, op.pad_values, strict=True))
-        self.sources: list[SSAValue] = list(op.sources)
+        self.reads: list[Read] = list(reads)
+        self.sources: list[SSAValue] = list(sources)
         self._tensors = tensors
         assert self.block.first_op is not None
         self._first = self.block.first_op
@@ -49,6 +54,12 @@ class BoundBody:
         self._indices: dict[Extent, SSAValue] = {}
         self._positions: dict[int, SSAValue] = {}
         self._alive: dict[tuple[int, ...], SSAValue] = {}
+
+    @staticmethod
+    def of(op: GenericOp | OrderedNest, live: Sequence[Extent], tensors: SizeTensors) -> BoundBody:
+        """That of a nest."""
+        reads = list(zip(op.inputs, op.read_maps, op.pad_values, strict=True))
+        return BoundBody(op.block, live, tensors, reads, op.sources)
 
     # Operands
 
@@ -165,3 +176,29 @@ class BoundBody:
                 quotient = self.add(arith.FloorDivSIOp(left, right))
                 whole = self.add(arith.MuliOp(quotient, right))
                 return self.add(arith.SubiOp(left, whole))
+
+
+def computed(
+    live: Sequence[Extent],
+    element: Attribute,
+    name: str,
+    tensors: SizeTensors,
+    compute: Callable[[BoundBody], SSAValue],
+) -> GenericOp:
+    """A nest that computes each element of a tensor of a shape; it is called `name`."""
+    end = YieldOp([])
+    block = Block([end])
+    body = BoundBody(block, live, tensors)
+    end.operands = [compute(body)]
+    nest = GenericOp(
+        body.domain,
+        [value for value, _, _ in body.reads],
+        [index_map for _, index_map, _ in body.reads],
+        [AffineMap.identity(len(live))],
+        ["store"],
+        [TensorType(element, body.domain)],
+        Region(block),
+        sources=body.sources,
+    )
+    nest.attributes["lamina.op"] = StringAttr(name)
+    return nest

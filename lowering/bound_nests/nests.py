@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
@@ -14,15 +14,15 @@ from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import extents_at, map_at
-from lamina.dialects.loop.predicates import SGE
+from lamina.dialects.loop.predicates import SGE, SGT
 from lamina.dialects.sizes import Extent, Size
 from lamina.lowering import scalar
-from lamina.lowering.bound_nests.bodies import BoundBody
+from lamina.lowering.bound_nests.bodies import BoundBody, computed
 from lamina.lowering.bound_nests.reads import before, bound_lookups, bound_reads, is_position
 from lamina.lowering.bound_nests.size_tensors import bound
 from lamina.lowering.bound_nests.values import Shape, Values
-from lamina.lowering.prims_to_loop.monoids import identity
 from lamina.passes.refusal import unsupported
+from lamina.passes.schedule.combine import identity_value
 
 NUMBERS_INSTEAD = "the program for numbers, as bind-sizes makes it of sizes with names"
 
@@ -62,8 +62,8 @@ def bound_ordered(
 ) -> list[SSAValue]:
     """The same of a scan, a scatter, or a reduction of segments.
 
-    A scan has its padding behind all that counts, a scatter writes nothing for it, and segments of
-    padding are empty or take what no segment has.
+    A scan has its padding behind all that counts, a scatter writes nothing for it, and the first
+    segment of padding takes what no segment has, of which others are empty.
     """
     live = extents_at(op, sizes)
     offsets = None
@@ -97,7 +97,7 @@ def _body(
     op: GenericOp | OrderedNest, live: Sequence[Extent], sizes: Sequence[Extent], values: Values
 ) -> BoundBody:
     """The body of a nest, whose reads stay inside."""
-    body = BoundBody(op, live, values.tensors)
+    body = BoundBody.of(op, live, values.tensors)
     first = len(op.inputs)
     for argument, source in zip(op.block.args[first:], op.sources, strict=False):
         _retype(argument, source.type)
@@ -148,7 +148,7 @@ def _mask_reductions(
             number = (
                 reduction.monoid.identities[place]
                 if reduction.monoid is not None
-                else identity(reduction.combiner, yielded[result].type)
+                else identity_value(reduction.combiner, yielded[result].type)
             )
             neutral = body.constant(number)
             yielded[result] = before(end, arith.SelectOp(alive, yielded[result], neutral))
@@ -200,8 +200,17 @@ def _mask_updates(op: ScatterOp, body: BoundBody, values: Values) -> None:
 
 def _offsets(op: SegmentReduceOp, live: Sequence[Extent], values: Values) -> SSAValue:
     """Offsets whose padding is the end of what counts; those behind that are refused."""
-    offsets = op.offsets
-    segments, positions = live[0], live[1]
-    if not isinstance(segments, Size) and not isinstance(positions, Size):
-        return offsets
-    raise unsupported(op, "its segments are of open sizes", NUMBERS_INSTEAD)
+    (given,), positions = values.shape(op.offsets), live[1]
+    if not isinstance(given, Size) and not isinstance(positions, Size):
+        return op.offsets
+
+    def offset(body: BoundBody) -> SSAValue:
+        element = body.add_read(op.offsets, AffineMap.identity(1))
+        end = body.number(positions)
+        beyond = body.add(arith.CmpiOp(element, end, SGT))
+        refused = body.number(bound(positions) + 1)
+        element = body.add(arith.SelectOp(beyond, refused, element))
+        counts = body.alive([0])
+        return element if counts is None else body.add(arith.SelectOp(counts, element, end))
+
+    return before(op, computed([given], i64, "offsets", values.tensors, offset))

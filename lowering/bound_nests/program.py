@@ -41,6 +41,7 @@ from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
 from lamina.passes.contracts.entry_attributes import COUNTS
 from lamina.passes.contracts.size_numbers import SIZE_OPS
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.numerics.materialize_random_state import STATE_NAME
 from lamina.passes.refusal import unsupported
 
 
@@ -65,6 +66,7 @@ class _Bounding:
 
     def apply(self) -> None:
         ops = list(self._block.ops)
+        concerned = set(filter(_is_concerned, ops))  # operands are padded by and by
         inputs, padded = pad_arguments(self._function)
         self._inputs = {count: count_name(name.text) for name, count in inputs.items()}
         self._values = Values(SizeTensors(self._block, inputs))
@@ -76,7 +78,7 @@ class _Bounding:
                 self._return(op)
             elif op.name in SIZE_OPS:
                 replaced.append(op)
-            elif self._is_concerned(op):
+            elif op in concerned:
                 self._bound(op)
                 replaced.append(op)
         for op in reversed(replaced):
@@ -95,9 +97,6 @@ class _Bounding:
             argument.given.replace_uses_with_if(
                 argument.padded, lambda use: use.operation.name not in SIZE_OPS
             )
-
-    def _is_concerned(self, op: Operation) -> bool:
-        return is_open(op) or any(_is_open_type(value.type) for value in op.results)
 
     def _bound(self, op: Operation) -> None:
         rule = _RULES.get(type(op))
@@ -141,8 +140,9 @@ class _Bounding:
         if self._function.sym_name.data != "main" and counts:
             raise unsupported(op, "gives what is of open size outside of @main")
         kind: dict[str, Attribute] = {"lamina.kind": StringAttr("size")}
-        attributes += [kind] * len(counts)
-        op.operands = [*op.operands, *counts]
+        behind = len(attributes) - sum(map(_is_state, attributes))  # it stays last
+        attributes[behind:behind] = [kind] * len(counts)
+        op.operands = [*op.operands[:behind], *counts, *op.operands[behind:]]
         self._function.properties.pop("res_attrs", None)
         if any(attributes):
             self._function.properties["res_attrs"] = ArrayAttr(
@@ -159,13 +159,19 @@ class _Bounding:
             raise unsupported(op, f"writes {value.type}, of other sizes, to '{target.data}'")
 
 
+def _is_state(entries: Mapping[str, Attribute]) -> bool:
+    """Whether a result is the state of random numbers behind a call."""
+    return entries.get("lamina.target") == StringAttr(STATE_NAME)
+
+
 def _shape(value: SSAValue) -> Shape:
     assert isinstance(value.type, TensorType)
     return tuple(value.type.get_shape())
 
 
-def _is_open_type(kind: Attribute) -> bool:
-    return isinstance(kind, TensorType) and not kind.has_static_shape()
+def _is_concerned(op: Operation) -> bool:
+    kinds = [value.type for value in (*op.operands, *op.results)]
+    return is_open(op) or any(isinstance(k, TensorType) and not k.has_static_shape() for k in kinds)
 
 
 _Rule = Callable[[Any, Sequence[Extent], Sequence[Shape], Values], list[SSAValue]]

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import ComplexType, StringAttr, TensorType
-from xdsl.ir import Block, Region, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.dialects.builtin import ComplexType, TensorType
+from xdsl.ir import SSAValue
 
-from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp, YieldOp
-from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop import ReadOp, ReshapeOp
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.sizes import Extent, Size
-from lamina.lowering.bound_nests.bodies import BoundBody
+from lamina.lowering.bound_nests.bodies import BoundBody, computed
 from lamina.lowering.bound_nests.reads import before
 from lamina.lowering.bound_nests.size_tensors import bound
 from lamina.lowering.bound_nests.values import Shape, Values
@@ -42,7 +40,7 @@ def bound_reshape(op: ReshapeOp, shape: Shape, values: Values) -> list[SSAValue]
         return [before(op, made)]
     if any(isinstance(element_type(kind), ComplexType) for kind in (op.source.type, padded)):
         raise unsupported(op, "it joins complex numbers along open sizes", "their parts")
-    return [_moved(op, groups, shape, padded, values)]
+    return [_moved(op, groups, shape, values)]
 
 
 def _parts(value: SSAValue, shape: Shape) -> Shape:
@@ -86,44 +84,23 @@ def _is_open_outside(extents: Sequence[Extent]) -> bool:
     return not any(isinstance(extent, Size) for extent in wide[1:])
 
 
-def _moved(
-    op: ReshapeOp, groups: Sequence[Group], shape: Shape, padded: TensorType, values: Values
-) -> SSAValue:
+def _moved(op: ReshapeOp, groups: Sequence[Group], shape: Shape, values: Values) -> SSAValue:
     """A nest that looks each element up where it stands."""
     source = values.shape(op.source)
-    block = Block(arg_types=[op.source.type])
-    same = AffineMap.identity(len(shape))
-    block.add_op(YieldOp([block.args[0]]))  # it has one to be put in front of
-    nest = GenericOp([], [], [], [], [], [], Region(block), sources=[op.source])
-    body = BoundBody(nest, shape, values.tensors)
-    places: list[SSAValue] = []
-    limits: list[SSAValue | None] = []
-    for group in groups:
-        for place, limit in _places(body, group, source, shape):
-            places.append(place)
-            limits.append(limit)
-    found = body.add(ReadOp(block.args[-1], places, limits))
-    end = block.last_op
-    assert end is not None
-    end.operands = [found]
-    body.block.detach_op(end)
-    region = nest.body
-    nest.detach_region(region)
-    block.add_op(YieldOp([found]))
-    made = GenericOp(
-        body.domain,
-        [value for value, _, _ in body.reads],
-        [index_map for _, index_map, _ in body.reads],
-        [same],
-        ["store"],
-        [padded],
-        region,
-        sources=body.sources,
-    )
-    made.attributes["lamina.op"] = StringAttr("reshape")
+
+    def looked_up(body: BoundBody) -> SSAValue:
+        table = body.add_source(op.source)
+        places: list[SSAValue] = []
+        limits: list[SSAValue | None] = []
+        for group in groups:
+            for place, limit in _places(body, group, source, shape):
+                places.append(place)
+                limits.append(limit)
+        return body.add(ReadOp(table, places, limits))
+
+    element = element_type(op.source.type)
+    made = computed(shape, element, "reshape", values.tensors, looked_up)
     made.location = op.location
-    nest.erase()
-    assert shape_of(made.res[0]) == body.domain
     return before(op, made)
 
 

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from xdsl.dialects.builtin import IntegerType, TensorType
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.dialects.loop import FourierOp, SortOp
+from lamina.dialects.loop import FourierOp, ReadOp, SortOp
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.sizes import Extent, Size
 from lamina.lowering import scalar
-from lamina.lowering.bound_nests.nests import NUMBERS_INSTEAD
+from lamina.lowering.bound_nests.bodies import BoundBody, computed
 from lamina.lowering.bound_nests.reads import before
 from lamina.lowering.bound_nests.size_tensors import bound
 from lamina.lowering.bound_nests.values import Shape, Values
 from lamina.lowering.prims_to_loop.monoids import identity
-from lamina.passes.refusal import unsupported
+from lamina.passes.schedule.combine import identity_value
 
 
 def bound_sort(
@@ -24,31 +24,46 @@ def bound_sort(
 ) -> list[SSAValue]:
     """Padding of rows is what a stable sort leaves behind all elements.
 
-    Raises UnsupportedError where the first element that is asked for is of an open size.
+    Where one element is asked for, by an open number, rows are sorted and it is looked up.
     """
     axis = len(values.shape(op.input)) - 1
     last = _last(element_type(op.input.type), descending=op.descending is not None)
     value = values.filled(op.input, [axis], last, op)
     taken = op.window
+    start: Extent = 0
     if taken is not None:
         start, count = (sizes[-1 - entry] if entry < 0 else entry for entry in taken)
-        if isinstance(start, Size):
-            reason = f"of each row it takes the element {start}, which is of an open size"
-            raise unsupported(op, reason, NUMBERS_INSTEAD)
-        taken = (start, bound(count))
+        taken = None if isinstance(start, Size) else (start, bound(count))
     made = SortOp(value, descending=op.descending is not None, taken=taken)
     made.attributes.update(op.attributes)
     made.location = op.location
     before(op, made)
-    return list(made.results)
+    if not isinstance(start, Size):
+        return list(made.results)
+    rows = values.shape(op.input)[:-1]
+    found = [_element(op, result, (*rows, 1), start, values) for result in made.results[:2]]
+    return [*found, *made.results[2:]]  # memory that holds nothing of use
+
+
+def _element(op: SortOp, value: SSAValue, shape: Shape, start: Size, values: Values) -> SSAValue:
+    """One element of each row; rows of padding have it, too."""
+
+    def looked_up(body: BoundBody) -> SSAValue:
+        table = body.add_source(value)
+        places = [body.position(dim) for dim in range(len(shape) - 1)]
+        return body.add(ReadOp(table, [*places, body.index(start)]))
+
+    element = element_type(value.type)
+    return before(op, computed(shape, element, "place", values.tensors, looked_up))
 
 
 def _last(element: Attribute, *, descending: bool) -> Attribute:
     """What goes last; NaN is the largest float. It stands behind equal elements already."""
-    if descending:
-        return identity("max", element)
-    if isinstance(element, IntegerType):
-        return identity("min", element)
+    combiner = "max" if descending else "min"
+    if scalar.is_unsigned(element):
+        return identity(combiner, element)
+    if descending or isinstance(element, IntegerType):
+        return identity_value(combiner, element)
     return scalar.number(float("nan"), element)
 
 

@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import StringAttr, TensorType, i64
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.body_ops import element_type
-from lamina.dialects.loop.predicates import SLT
 from lamina.dialects.sizes import Extent, Size
-from lamina.lowering.bound_nests.size_tensors import NUMBER, SizeTensors
+from lamina.lowering.bound_nests.bodies import BoundBody, computed
+from lamina.lowering.bound_nests.size_tensors import SizeTensors
 
 Shape = tuple[Extent, ...]
 
@@ -48,35 +46,27 @@ class Values:
                 continue
             key = (value, axis, number)
             if key not in self._filled:
-                self._filled[key] = self._fill(value, axis, self.tensors.of(extent), number, op)
+                self._filled[key] = self._fill(value, axis, number, op)
             value = self._filled[key]
         return value
 
-    def _fill(
-        self, value: SSAValue, axis: int, count: SSAValue, number: Attribute, op: Operation
-    ) -> SSAValue:
+    def _fill(self, value: SSAValue, axis: int, number: Attribute, op: Operation) -> SSAValue:
         shape = shape_of(value)
-        same = AffineMap.identity(len(shape))
-        block = Block(arg_types=[element_type(value.type), i64])
-        index = IndexOp(axis)
-        position = arith.IndexCastOp(index.result, i64)
-        counts = arith.CmpiOp(position, block.args[1], SLT)
-        padding = arith.ConstantOp(number)  # pyright: ignore[reportArgumentType]
-        chosen = arith.SelectOp(counts, block.args[0], padding)
-        block.add_ops([index, position, counts, padding, chosen, YieldOp([chosen.result])])
-        nest = GenericOp(
-            shape,
-            [value, count],
-            [same, AffineMap(len(shape), 0, ())],
-            [same],
-            ["store"],
-            [TensorType(element_type(value.type), shape)],
-            Region(block),
-        )
-        nest.attributes["lamina.op"] = StringAttr("mask")
+
+        def chosen(body: BoundBody) -> SSAValue:
+            element = body.add_read(value, AffineMap.identity(len(shape)))
+            counts = body.alive([axis])
+            assert counts is not None
+            return body.add(arith.SelectOp(counts, element, body.constant(number)))
+
+        live = [
+            own if dim == axis else most
+            for dim, (own, most) in enumerate(zip(self.shape(value), shape, strict=True))
+        ]
+        nest = computed(live, element_type(value.type), "mask", self.tensors, chosen)
         nest.location = op.location
         parent = op.parent
-        assert parent is not None and count.type == NUMBER
+        assert parent is not None
         parent.insert_op_before(nest, op)
         self.note(nest.res[0], self.shape(value))
         return nest.res[0]

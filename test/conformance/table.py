@@ -73,6 +73,9 @@ def summary(records: Sequence[Record]) -> str:
         f"{classes['lamina']}, {share:.1f} % of the rest. "
         f"Left out, because eager mode has no result: {samples['skipped']}.",
     ]
+    unbounded = sum("unbounded" in record for record in records)
+    if unbounded:
+        lines.append(f"As loops within bounds were not run: {unbounded}.")
     notes = Counter(record["note"] for record in records if "note" in record)
     for note, count in notes.most_common():
         lines.append(f"Passed outside the tolerance, {note}: {count}.")

@@ -19,7 +19,7 @@ from typing import IO, Any
 import torch
 from cases import UNINITIALISED, Entry, Sample, entries, samples
 from judge import difference, is_no_worse, tolerances, widened
-from open_loops import UNTOLD, results_in_loops
+from open_loops import UNTOLD, in_loops, results_in_loops, results_within_bounds
 from sensitivity import DRAWS, is_within_reach, nudged
 from ties import TIED, names_equal_values
 from torch.utils import _pytree as pytree
@@ -176,12 +176,16 @@ def _open_program(sample: Sample) -> Any:
 
 
 def _lowered(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdict:
-    """With all sizes open down to loops, which are interpreted: what mutates shows its results."""
+    """With all sizes open down to loops, which are interpreted, as they are and within bounds: what
+    mutates shows its results."""
     program = _open_program(sample)
     if not isinstance(program, torch.export.ExportedProgram):
         return program
     try:
-        found = results_in_loops(program, sample)
+        loops = in_loops(program)
+        if loops is None:
+            return {"status": "skipped", "reason": "export: torch leaves no size open"}
+        made = [results_in_loops(*loops, sample)]
     except UnsupportedError as error:
         reason = f"lamina: {error.op}: {error.reason}"
         return {"status": "refused", "reason": reason, "op": error.op}
@@ -191,13 +195,22 @@ def _lowered(entry: Entry, sample: Sample, expected: Any, values: bool) -> Verdi
         return {"status": "refused", "reason": f"lamina: {_first_line(error)}"}
     except Exception as error:
         return _internal(error)
-    if found is None:
-        return {"status": "skipped", "reason": "export: torch leaves no size open"}
+    note: Verdict = {}
+    try:
+        made.append(results_within_bounds(*loops, sample))
+    except UnsupportedError as error:
+        note = {"unbounded": f"{error.op}: {error.reason}"}
+    except Exception as error:
+        return _internal(error)
     leaves, spec = pytree.tree_flatten(expected[0])
-    made = iter(found)
-    results = [torch.as_tensor(next(made)) if _is_plain(leaf) else leaf for leaf in leaves]
-    actual = pytree.tree_unflatten(results, spec), expected[1]
-    return _compare(entry, sample, expected, actual, values)
+    verdict: Verdict = {}
+    for found in map(iter, made):
+        results = [torch.as_tensor(next(found)) if _is_plain(leaf) else leaf for leaf in leaves]
+        actual = pytree.tree_unflatten(results, spec), expected[1]
+        verdict = _compare(entry, sample, expected, actual, values)
+        if verdict["status"] != "passed":
+            break
+    return verdict | note
 
 
 def _lost_in_export(entry: Entry, sample: Sample, program: Any, actual: Any) -> bool:
