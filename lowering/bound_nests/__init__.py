@@ -11,10 +11,11 @@ defined:
   up (`loop.read`) at places that are inside whatever the sizes are,
 - indirect reads end at the sizes (`below`), and scatters write nothing for padding,
 - padding of rows that are sorted goes last, and that of scans is behind all that counts,
-- reshapes move elements where those behind an outermost dimension would not stay where they are.
+- offsets of segments have the end of what counts behind them,
+- reshapes move elements where those behind an outermost dimension would not stay where they are,
+- regions of branches and loops get the sizes as tensors; a scan of open length hands nothing on.
 
-Branches and loops, calls of kernels, segments of open sizes and elements that are asked for by an
-open number are refused.
+Calls of kernels are refused, and steps of such a scan that may fail.
 """
 
 from __future__ import annotations
@@ -36,9 +37,11 @@ class BoundNestsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         from lamina.lowering.bound_nests.program import bound_nests
         from lamina.passes.contracts.argument_sizes import has_open_program
+        from lamina.passes.regions.outline_regions import OutlineRegionsPass
 
         if not has_open_program(op):
             return  # nearly all programs
         for function in op.body.block.ops:
             if isinstance(function, FuncOp) and function.body.blocks:
                 bound_nests(function)
+        OutlineRegionsPass().apply(ctx, op)  # they stayed in functions of open sizes until now

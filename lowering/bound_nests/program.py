@@ -8,24 +8,30 @@ from typing import Any
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
+    IndexType,
     IntegerAttr,
     StringAttr,
     TensorType,
     i64,
 )
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Block, Operation, SSAValue
+from xdsl.rewriter import Rewriter
 
+from lamina.dialects.control import RegionOp, WhileOp, YieldOp
+from lamina.dialects.control import ScanOp as ControlScanOp
 from lamina.dialects.loop import (
+    ExternOp,
     FourierOp,
     GenericOp,
+    ReadOp,
     ReshapeOp,
     ScanOp,
     ScatterOp,
     SegmentReduceOp,
     SortOp,
 )
-from lamina.dialects.loop.open_nests import is_open
+from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.sizes import Extent, Size, quotients
 from lamina.lowering.bound_dynamic_shapes.arguments import (
     PaddedArgument,
@@ -35,7 +41,7 @@ from lamina.lowering.bound_dynamic_shapes.arguments import (
 from lamina.lowering.bound_nests.nests import NUMBERS_INSTEAD, bound_generic, bound_ordered
 from lamina.lowering.bound_nests.reshapes import bound_reshape
 from lamina.lowering.bound_nests.rows import bound_sort, bound_transform
-from lamina.lowering.bound_nests.size_tensors import SizeTensors, fixed
+from lamina.lowering.bound_nests.size_tensors import SizeTensors, bound, fixed
 from lamina.lowering.bound_nests.values import Shape, Values
 from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
 from lamina.passes.contracts.entry_attributes import COUNTS
@@ -65,25 +71,17 @@ class _Bounding:
         self._arguments: dict[str, Shape] = {}
 
     def apply(self) -> None:
-        ops = list(self._block.ops)
-        concerned = set(filter(_is_concerned, ops))  # operands are padded by and by
+        concerned = _concerned(self._block)  # operands are padded by and by
         inputs, padded = pad_arguments(self._function)
         self._inputs = {count: count_name(name.text) for name, count in inputs.items()}
         self._values = Values(SizeTensors(self._block, inputs))
         for argument in padded:
             self._replace_argument(argument)
-        replaced: list[Operation] = []
-        for op in ops:
-            if isinstance(op, ReturnOp):
-                self._return(op)
-            elif op.name in SIZE_OPS:
-                replaced.append(op)
-            elif op in concerned:
-                self._bound(op)
-                replaced.append(op)
-        for op in reversed(replaced):
-            op.detach()
-            op.erase()
+        end = self._block.last_op
+        assert isinstance(end, ReturnOp)
+        replaced = self._walk(concerned, self._values)
+        self._return(end)
+        _erase(replaced)
         for argument in padded:
             self._block.erase_arg(argument.given)
         self._function.update_function_type()
@@ -98,18 +96,67 @@ class _Bounding:
                 argument.padded, lambda use: use.operation.name not in SIZE_OPS
             )
 
-    def _bound(self, op: Operation) -> None:
+    def _walk(self, concerned: Sequence[Operation], values: Values) -> list[Operation]:
+        """Bound ops of a block; those that others have taken the place of are left to be erased."""
+        replaced: list[Operation] = []
+        for op in concerned:
+            if isinstance(op, RegionOp):
+                self._bound_regions(op, values)
+                continue
+            if op.name not in SIZE_OPS:
+                self._bound(op, values)
+            replaced.append(op)
+        return replaced
+
+    def _shape(self, value: SSAValue) -> Shape:
+        """The shape of a value as it was."""
+        return self._given.get(value) or _extents(value)
+
+    def _bound(self, op: Operation, values: Values) -> None:
         rule = _RULES.get(type(op))
         if rule is None:
             raise unsupported(op, "sizes of arguments are not bounded through it", NUMBERS_INSTEAD)
         sizes = [self._numbers[value] for value in getattr(op, "sizes", ())]
-        shapes = [self._given.get(result, ()) for result in op.results]
-        shapes = [shape or _shape(result) for shape, result in zip(shapes, op.results, strict=True)]
-        made = rule(op, sizes, shapes, self._values)
+        shapes = [self._shape(result) for result in op.results]
+        made = rule(op, sizes, shapes, values)
         for result, shape, value in zip(op.results, shapes, made, strict=True):
-            self._values.note(value, shape)
+            values.note(value, shape)
             value.name_hint = value.name_hint or result.name_hint
             result.replace_all_uses_with(value)
+
+    # Branches and loops
+
+    def _bound_regions(self, op: RegionOp, values: Values) -> None:
+        """A branch or loop on padded tensors, whose regions get the sizes of arguments as tensors.
+
+        What it gives has the same sizes from all branches and rounds (`verify-loop`).
+        """
+        if isinstance(op, ControlScanOp):
+            _verify_steps(op, values.shape(op.sequences[0])[0])
+        given = [list(block.args) for block in op.blocks]
+        first = len(op.groups[-1])
+        names = values.tensors.names
+        added = [op.add_input(values.tensors.of(Size.of(name))) for name in names]
+        for number, block in enumerate(op.blocks):
+            sizes = {name: own[number] for name, own in zip(names, added, strict=True)}
+            inner, concerned = Values(SizeTensors(block, sizes)), _concerned(block)
+            for argument in given[number]:
+                self._pad(argument, inner)
+            _erase(self._walk(concerned, inner))
+        for result in list(op.results):
+            self._pad(result, values)
+        for place in reversed(range(first, first + len(names))):
+            if not any(argument.first_use for argument in added[place - first]):
+                op.drop_input(place)
+        op.drop_unused((IndexType,))
+
+    def _pad(self, value: SSAValue, values: Values) -> None:
+        if _is_open_type(value.type):
+            shape = self._shape(value)
+            kind = TensorType(element_type(value.type), list(map(bound, shape)))
+            values.note(Rewriter.replace_value_with_new_type(value, kind), shape)
+
+    # Results
 
     def _return(self, op: ReturnOp) -> None:
         results = self._function.res_attrs
@@ -164,15 +211,49 @@ def _is_state(entries: Mapping[str, Attribute]) -> bool:
     return entries.get("lamina.target") == StringAttr(STATE_NAME)
 
 
-def _shape(value: SSAValue) -> Shape:
+def _extents(value: SSAValue) -> Shape:
     assert isinstance(value.type, TensorType)
     return tuple(value.type.get_shape())
 
 
-def _is_concerned(op: Operation) -> bool:
-    kinds = [value.type for value in (*op.operands, *op.results)]
-    return is_open(op) or any(isinstance(k, TensorType) and not k.has_static_shape() for k in kinds)
+def _is_open_type(kind: Attribute) -> bool:
+    return isinstance(kind, TensorType) and not kind.has_static_shape()
 
+
+def _concerned(block: Block) -> list[Operation]:
+    """The ops of a block that compute with sizes, or on tensors that have open ones."""
+    return [op for op in block.ops if not isinstance(op, _ENDS) and _has_sizes(op)]
+
+
+def _has_sizes(op: Operation) -> bool:
+    values = (*op.operands, *op.results)
+    return op.name in SIZE_OPS or any(
+        _is_open_type(value.type) or isinstance(value.type, IndexType) for value in values
+    )
+
+
+def _erase(ops: Sequence[Operation]) -> None:
+    for op in reversed(ops):
+        op.detach()
+        op.erase()
+
+
+def _verify_steps(op: ControlScanOp, steps: Extent) -> None:
+    """Steps of padding run, too. Raises UnsupportedError where that would be noticed."""
+    if not isinstance(steps, Size):
+        return
+    if op.starts:
+        raise unsupported(op, f"it hands values on over {steps} steps", NUMBERS_INSTEAD)
+    for inner in op.body_region.walk():
+        if isinstance(inner, _FAIL):
+            reason = f"{inner.name} runs in each of {steps} steps, and may fail"
+            raise unsupported(op, reason, NUMBERS_INSTEAD)
+
+
+_ENDS = (ReturnOp, YieldOp)
+
+_FAIL = (ReadOp, ScatterOp, SegmentReduceOp, ExternOp, WhileOp)
+"""Ops that may fail, or never end, on what padding holds."""
 
 _Rule = Callable[[Any, Sequence[Extent], Sequence[Shape], Values], list[SSAValue]]
 

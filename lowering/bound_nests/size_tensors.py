@@ -43,6 +43,11 @@ class SizeTensors:
         self._made: dict[Size, SSAValue] = {}
         self._last: Operation | None = None
 
+    @property
+    def names(self) -> list[SizeName]:
+        """The sizes of arguments."""
+        return list(self._inputs)
+
     def of(self, size: Size) -> SSAValue:
         """The tensor that holds a size."""
         if size not in self._made:

@@ -249,6 +249,74 @@ func.func @main(%x: tensor<?x4x6xf32> {lamina.dims = [#lamina.size<n in [0, 8]>]
 
 // -----
 
+// Segments of padding are empty but for the first, which takes what no segment has. Offsets behind what counts are refused.
+
+// CHECK-LABEL: @main
+// CHECK:         [[MORE:%\S+]] = loop.generic () in [] reads(%size[] : tensor<i64>)
+// CHECK:         [[O:%\S+]] = loop.generic (d0) in [9] reads(%o[d0] : tensor<9xi64>, %size_1[] : tensor<i64>, [[MORE]][] : tensor<i64>) writes([d0] store : tensor<9xi64>) attributes {lamina.op = "offsets"} {
+// CHECK:           arith.cmpi sgt
+// CHECK-NEXT:      [[REFUSED:%\S+]] = arith.constant 65 : i64
+// CHECK:         loop.segment_reduce (d0, d1) in [8, 64] offsets([[O]] : tensor<9xi64>) reads(%x[d1] : tensor<64xf32>)
+func.func @main(%o: tensor<?xi64> {lamina.dims = [#lamina.size<s + 1>]}, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}, %y: tensor<?xf32> {lamina.dims = [#lamina.size<s in [0, 8]>]}) -> tensor<?xf32> {
+  %0 = arith.constant 0 : index
+  %n = tensor.dim %x, %0 : tensor<?xf32>
+  %s = tensor.dim %y, %0 : tensor<?xf32>
+  %r = loop.segment_reduce (d0, d1)[s0 = %s, s1 = %n] in [s0, s1] offsets(%o : tensor<?xi64>) reads(%x[d1] : tensor<?xf32>) carries(0.0 : f32) gives(tensor<?xf32>) {
+  ^bb0(%v: f32, %sum: f32):
+    %next = arith.addf %sum, %v : f32
+    loop.yield %next : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+
+// -----
+
+// One element of each row by an open number: it is looked up in sorted rows.
+
+// CHECK-LABEL: @main
+// CHECK:         [[V:%\S+]], {{%\S+}}, {{%\S+}}, {{%\S+}} = loop.sort {{%\S+}} : tensor<4x64xf32> -> tensor<4x64xf32>
+// CHECK:         loop.generic (d0, d1) in [4, 1] {{.*}} sources([[V]] : tensor<4x64xf32>) writes([d0, d1] store : tensor<4x1xf32>) attributes {lamina.op = "place"} {
+func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>]}) -> tensor<4x1xf32> {
+  %1 = arith.constant 1 : index
+  %m1 = arith.constant -1 : index
+  %n = tensor.dim %x, %1 : tensor<4x?xf32>
+  %last = arith.addi %n, %m1 : index
+  %v, %i, %w, %j = loop.sort %x[%last] {taken = array<i64: -1, 1>} : tensor<4x?xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x?xf32>, tensor<4x?xi64>
+  func.return %v : tensor<4x1xf32>
+}
+
+// -----
+
+// Regions get the sizes that they need as tensors, and become functions, as those of known sizes are.
+
+// CHECK-LABEL: @main
+// CHECK:         control.cond if(%p) with(%x, %size) : (tensor<i1>, tensor<64xf32>, tensor<i64>) -> tensor<64xf32> then {
+// CHECK:         func.func private @cond0_then({{%\S+}}: tensor<64xf32>, [[N:%\S+]]: tensor<i64>) -> tensor<64xf32> attributes {lamina.region} {
+// CHECK:           loop.generic (d0) in [64] reads({{%\S+}}[d0] : tensor<64xf32>, [[N]][] : tensor<i64>) writes([] add : tensor<f32>) {
+func.func @main(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> tensor<?xf32> {
+  %0 = arith.constant 0 : index
+  %n = tensor.dim %x, %0 : tensor<?xf32>
+  %r = control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
+  ^bb0(%a: tensor<?xf32>, %m: index):
+    %s = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0] : tensor<?xf32>) writes([] add : tensor<f32>) {
+    ^bb1(%v: f32):
+      loop.yield %v : f32
+    }
+    %d = loop.generic (d0)[s0 = %m] in [s0] reads(%a[d0] : tensor<?xf32>, %s[] : tensor<f32>) writes([d0] store : tensor<?xf32>) {
+    ^bb1(%v: f32, %w: f32):
+      %q = arith.divf %v, %w : f32
+      loop.yield %q : f32
+    }
+    control.yield %d : tensor<?xf32>
+  } else {
+  ^bb0(%b: tensor<?xf32>, %k: index):
+    control.yield %b : tensor<?xf32>
+  }
+  func.return %r : tensor<?xf32>
+}
+
+// -----
+
 // Programs of known sizes stay as they are, and so do nests that have none.
 
 // CHECK-LABEL: func.func @main(%x: tensor<4xf32>) -> tensor<f32> {
@@ -291,6 +359,39 @@ func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>]}
   %r = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%x[d0, d1] : tensor<4x?xf32>) writes([(d0 * s0) + d1] store : tensor<?xf32>) {
   ^bb0(%v: f32):
     loop.yield %v : f32
+  }
+  func.return %r : tensor<?xf32>
+}
+
+// -----
+
+func.func @main(%h: tensor<f32>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>]}) -> tensor<f32> {
+  // expected-error@+1 {{control.scan: it hands values on over n steps}}
+  %r = control.scan from(%h) over(%x) : (tensor<f32>, tensor<?xf32>) -> tensor<f32> do {
+  ^bb0(%sum: tensor<f32>, %e: tensor<f32>):
+    %s = loop.generic () in [] reads(%sum[] : tensor<f32>, %e[] : tensor<f32>) writes([] store : tensor<f32>) {
+    ^bb1(%v: f32, %w: f32):
+      %q = arith.addf %v, %w : f32
+      loop.yield %q : f32
+    }
+    control.yield %s : tensor<f32>
+  }
+  func.return %r : tensor<f32>
+}
+
+// -----
+
+func.func @main(%t: tensor<4xf32>, %i: tensor<?xi64> {lamina.dims = [#lamina.size<n in [1, 64]>]}) -> tensor<?xf32> {
+  // expected-error@+1 {{control.scan: loop.read runs in each of n steps, and may fail}}
+  %r = control.scan over(%i) with(%t) : (tensor<?xi64>, tensor<4xf32>) -> tensor<?xf32> do {
+  ^bb0(%e: tensor<i64>, %a: tensor<4xf32>):
+    %s = loop.generic () in [] reads(%e[] : tensor<i64>) sources(%a : tensor<4xf32>) writes([] store : tensor<f32>) {
+    ^bb1(%v: i64, %source: tensor<4xf32>):
+      %p = arith.index_cast %v : i64 to index
+      %q = loop.read %source[%p] : tensor<4xf32>
+      loop.yield %q : f32
+    }
+    control.yield %s : tensor<f32>
   }
   func.return %r : tensor<?xf32>
 }
