@@ -31,6 +31,7 @@ from lamina.frontends.dynamo_graph import DynamoGraph, import_dynamo_graph
 from lamina.frontends.dynamo_options import DynamoOptions, read_options, refuse_layouts
 from lamina.frontends.dynamo_overlaps import refuse_overlaps
 from lamina.frontends.dynamo_scalars import scalars_stay
+from lamina.frontends.dynamo_shared_weights import SharedWeights
 from lamina.frontends.dynamo_sizes import (
     OpenGraph,
     SizedDynamoCall,
@@ -169,6 +170,7 @@ class _GraphCompiler:
         known = self._metadata.static_input_indices if self._metadata is not None else ()
         self._bindable = set[int]() if options.weights == "passed" else set[int](known)
         self._options = options
+        self._shared = SharedWeights()
         self.static = kept_scopes(self._static)
         self.importing = kept_scopes(self._importing)
         self.open = kept_scopes(self._open)
@@ -253,7 +255,12 @@ class _GraphCompiler:
 
         frozen = self._options.weights == "frozen"
         return DynamoCall(
-            imported, program, frozen=frozen, reading=kept_scopes(reading), opened=opened
+            imported,
+            program,
+            frozen=frozen,
+            reading=kept_scopes(reading),
+            opened=opened,
+            shared=self._shared,
         )
 
     def _program(self, module: ModuleOp) -> Program:

@@ -9,6 +9,7 @@ import torch
 from lamina.dialects.errors import ArgumentError
 from lamina.dialects.extension_tables import kept_scopes
 from lamina.frontends.dynamo_graph import DynamoGraph
+from lamina.frontends.dynamo_shared_weights import SharedWeights
 from lamina.frontends.dynamo_weights import Call, WeightPreparations
 from lamina.frontends.torch_seeds import TORCH_SEEDS
 from lamina.runtime.arguments import array_kind
@@ -55,7 +56,7 @@ class DynamoCall:
     Tensors are taken as Dynamo's guards left them: gradients and lazy bits need no check here.
     Weights that the program packs are bound, once for each module; see `WeightPreparations`.
     `reading` compiles the program that reads all weights in each call. `opened` says which sizes
-    calls tell.
+    calls tell. `shared` is what other versions of the graph have made of the same weights.
     """
 
     _boxed_call = True  # AOTAutograd's sign that the arguments come as one list
@@ -68,8 +69,10 @@ class DynamoCall:
         frozen: bool = False,
         reading: Callable[[], Program] | None = None,
         opened: OpenArguments | None = None,
+        shared: SharedWeights | None = None,
     ) -> None:
         self._graph = graph
+        self._shared = shared or SharedWeights()
         self._native: Call | None = None
         self._strided = graph.strided
         self._copied_back = [p for p in self._strided if p in graph.mutated]
@@ -167,7 +170,11 @@ class DynamoCall:
             constants |= {name: constants[name].clone() for name in read & constants.keys()}
         provide("torch")
         state = self._drawn and self._drawn.state
-        bound = bind(program, code, {**constants, **graph.constants}, state)
+        shared = None
+        if watch is not None:
+            weights = {name: args[position] for position, name in self._bound.items()}
+            shared = self._shared.among(weights, frozen=self._frozen)
+        bound = bind(program, code, {**constants, **graph.constants}, state, shared)
         layout = Layout(
             "list",
             tuple(graph.outputs),

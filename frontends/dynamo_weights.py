@@ -11,17 +11,15 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from operator import attrgetter
 from typing import Any
 
 import torch
 
-from lamina.runtime.dispatch.watched import Watched, WatchTable, telling_place
+from lamina.frontends.dynamo_shared_weights import stamps_of, watched
+from lamina.runtime.dispatch.watched import Watched, WatchTable
 
 Call = Callable[[list[Any]], list[Any]]
 """A call of a graph on the list of its arguments, which it empties."""
-
-_version_of = attrgetter("_version")
 
 _WASTED = 2
 """So many preparations in a row that served one call at most; then weights are read in each."""
@@ -89,7 +87,7 @@ class WeightPreparations:
         weights = [args[place] for place in self._places]
         key = tuple(map(id, weights))
         made = self._made.get(key)
-        if made is not None and (self._frozen or made.stamps == _stamps(weights)):
+        if made is not None and (self._frozen or made.stamps == stamps_of(weights)):
             if self._latest.get(key[0]) is not made:
                 self._latest[key[0]] = made
                 return made.call(args)
@@ -105,7 +103,8 @@ class WeightPreparations:
         key = tuple(map(id, weights))
         made = self._made.get(key)
         if made is not None and (
-            self._frozen or (made.stamps == _stamps(weights) and not made.watch.has_other_samples())
+            self._frozen
+            or (made.stamps == stamps_of(weights) and not made.watch.has_other_samples())
         ):
             made.watch.hit()
             return made.checked(args)
@@ -120,7 +119,7 @@ class WeightPreparations:
                 self._reading = self._make_reading()
             return self._reading
         watch = WatchTable([self._watched(place, args[place]) for place in self._places])
-        stamps = [] if self._frozen else _stamps(weights)
+        stamps = [] if self._frozen else stamps_of(weights)
         call, checked = self._prepare(args, watch)
         made = Preparation(call, checked, watch, stamps, [w.detach() for w in weights])
         gone = partial(_drop_of, weakref.ref(self), key, weakref.ref(made))
@@ -134,7 +133,7 @@ class WeightPreparations:
             return False  # they have no version counter
         if self._wasted < _WASTED:
             return True
-        stamps = _stamps(weights)
+        stamps = stamps_of(weights)
         if self._read.pop(key, None) == stamps:
             self._wasted = _WASTED - 1
             return True
@@ -146,10 +145,7 @@ class WeightPreparations:
     def _watched(self, place: int, weight: torch.Tensor) -> Watched:
         if self._frozen:
             return Watched(place, id(weight))
-        sample = None
-        if weight.is_contiguous():
-            sample = telling_place(weight.data_ptr(), weight.nbytes)
-        return Watched(place, id(weight), weight._version, weight.data_ptr(), sample)
+        return watched(place, weight)
 
     def _drop(self, key: tuple[int, ...], made: Preparation | None) -> None:
         if made is None or self._made.get(key) is not made:
@@ -170,8 +166,3 @@ def _drop_of(
     preparations = owner()
     if preparations is not None:
         preparations._drop(key, made())
-
-
-def _stamps(weights: Sequence[torch.Tensor]) -> list[Any]:
-    """What changes with each write that torch counts, and with each change of memory."""
-    return [*map(_version_of, weights), *map(torch.Tensor.data_ptr, weights)]

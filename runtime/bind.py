@@ -15,7 +15,7 @@ from lamina.runtime.entry import OUTPUT_KINDS, Entry, Slot
 from lamina.runtime.overlap import check_bound
 from lamina.runtime.program import HeldMemory, MachineCode, Program
 from lamina.runtime.random_state import State, shared_state
-from lamina.runtime.shared_constants import SharedConstants
+from lamina.runtime.shared_constants import Shared, SharedConstants
 
 _PREPARED = "what the program makes of its constants"
 """In errors, by which its memory is named."""
@@ -26,7 +26,7 @@ def bind(
     code: MachineCode,
     constants: Mapping[str, Any],
     random_state: State | None = None,
-    shared: SharedConstants | None = None,
+    shared: Shared | None = None,
 ) -> BoundProgram:
     """Gives a program its memory: constants, prepared by its setup, and scratch.
 
@@ -84,7 +84,7 @@ def _prepared(
     constants: Mapping[str, Any],
     held: dict[str, int],
     kept: list[object],
-    shared: SharedConstants,
+    shared: Shared,
 ) -> Mapping[str, HeldMemory]:
     """Prepared constants by name; those that an entry of the same program has are read there."""
     if program.prepared is not None:

@@ -46,7 +46,7 @@ class AlignedMemory:
     `what` says in an error what they are for.
     """
 
-    __slots__ = ("_free", "address", "size")
+    __slots__ = ("__weakref__", "_free", "address", "size")
 
     def __init__(self, size: int, what: str = "a block of memory") -> None:
         """Takes `size` bytes, rounded up to `ALIGNMENT`; OutOfMemoryError if there are none."""
@@ -77,7 +77,7 @@ class AlignedMemory:
 class MemoryPart:
     """Bytes of a larger block, which lives as long as one of its parts."""
 
-    __slots__ = ("_whole", "address", "size")
+    __slots__ = ("__weakref__", "_whole", "address", "size")
 
     def __init__(self, whole: AlignedMemory, offset: int, size: int) -> None:
         self._whole = whole

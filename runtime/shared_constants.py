@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from lamina.runtime.buffers import AlignedMemory, MemoryPart
 
@@ -28,6 +28,14 @@ class Recipe:
 
     digest: str
     constants: tuple[str, ...]
+
+
+class Shared(Protocol):
+    """What others have made of constants; `SharedConstants` knows these by the arrays they are."""
+
+    def find(self, recipe: Recipe | None, constants: Mapping[str, Any]) -> Memory | None: ...
+
+    def keep(self, recipe: Recipe | None, constants: Mapping[str, Any], memory: Memory) -> None: ...
 
 
 class SharedConstants:
