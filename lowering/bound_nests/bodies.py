@@ -20,7 +20,6 @@ from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.nest import OrderedNest
-from lamina.dialects.loop.predicates import SLT
 from lamina.dialects.sizes import Extent, Size
 from lamina.lowering.bound_nests.size_tensors import SizeTensors, bound
 
@@ -137,10 +136,11 @@ class BoundBody:
             return None
         if asked not in self._alive:
             *others, dim = asked
-            position = self.add(arith.IndexCastOp(self.position(dim), i64))
-            found = self.add(arith.CmpiOp(position, self.number(self.live[dim]), SLT))
-            rest = self.alive(others)
-            self._alive[asked] = found if rest is None else self.add(arith.AndIOp(rest, found))
+            size = self.live[dim]
+            assert isinstance(size, Size)
+            place = AffineMap(len(self.domain), 0, (AffineDimExpr(dim),))
+            found = self.add_read(self._tensors.mask(size), place)
+            self._alive[asked] = self.both(self.alive(others), found) or found
         return self._alive[asked]
 
     def both(self, one: SSAValue | None, other: SSAValue | None) -> SSAValue | None:

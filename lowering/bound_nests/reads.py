@@ -104,13 +104,16 @@ def _looked_up(
         place = body.affine(index.expr)
         if pad is not None:
             inside = body.both(inside, _is_inside(body, index, place))
-        if not index.is_below(body.domain, index.live):
-            least = arith.SubiOp(body.index(index.live), body.index(1))
+        ends = index.live
+        if index.is_of_numbers and index.is_below(body.domain, index.extent):
+            ends = index.extent  # what counts is read where that counts
+        if not index.is_below(body.domain, ends):
+            least = arith.SubiOp(body.index(ends), body.index(1))
             place = body.add(arith.MinSIOp(place, body.add(least)))
-        if not index.is_natural(body.domain) or not index.is_below(body.domain, index.live):
+        if not index.is_natural(body.domain) or not index.is_below(body.domain, ends):
             place = body.add(arith.MaxSIOp(place, body.index(0)))
         places.append(place)
-        limits.append(body.index(index.live) if isinstance(index.live, Size) else None)
+        limits.append(body.index(ends) if isinstance(ends, Size) else None)
     found = body.add(ReadOp(source, places, limits))
     if pad is None or inside is None:
         return found

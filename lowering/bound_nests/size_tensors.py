@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i64
+from xdsl.dialects.builtin import IntegerAttr, StringAttr, TensorType, i1, i64
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
+from lamina.dialects.loop.predicates import SLT
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.lowering.bound_dynamic_shapes.arguments import bound_of
 
@@ -41,6 +42,7 @@ class SizeTensors:
     def __init__(self, block: Block, inputs: Mapping[SizeName, SSAValue]) -> None:
         self._block, self._inputs = block, inputs
         self._made: dict[Size, SSAValue] = {}
+        self._masks: dict[Size, SSAValue] = {}
         self._last: Operation | None = None
 
     @property
@@ -53,6 +55,23 @@ class SizeTensors:
         if size not in self._made:
             self._made[size] = self._compute(size)
         return self._made[size]
+
+    def mask(self, size: Size) -> SSAValue:
+        """A vector of i1 as long as the bound of a size: which positions are below it."""
+        if size not in self._masks:
+            extent = bound(size)
+            block = Block(arg_types=[i64])
+            index = IndexOp(0)
+            position = arith.IndexCastOp(index.result, i64)
+            below = arith.CmpiOp(position, block.args[0], SLT)
+            block.add_ops([index, position, below, YieldOp([below.result])])
+            here, one = AffineMap.identity(1), AffineMap(1, 0, ())
+            kind = TensorType(i1, [extent])
+            read = [self.of(size)]
+            nest = GenericOp([extent], read, [one], [here], ["store"], [kind], Region(block))
+            nest.attributes["lamina.op"] = StringAttr("mask")
+            self._masks[size] = self._placed(nest)
+        return self._masks[size]
 
     def _compute(self, size: Size) -> SSAValue:
         if size.is_name:
@@ -70,12 +89,15 @@ class SizeTensors:
         return self._nest(numbers, numbers.polynomial(size, values))
 
     def _nest(self, numbers: _Numbers, value: SSAValue) -> SSAValue:
-        """A nest of one point, behind those before it."""
+        """A nest of one point."""
         numbers.block.add_op(YieldOp([value]))
         at = AffineMap(0, 0, ())
         maps = [at] * len(numbers.read)
         nest = GenericOp([], numbers.read, maps, [at], ["store"], [NUMBER], Region(numbers.block))
         nest.attributes["lamina.op"] = StringAttr("size")
+        return self._placed(nest)
+
+    def _placed(self, nest: GenericOp) -> SSAValue:
         if self._last is not None:
             self._block.insert_op_after(nest, self._last)
         else:

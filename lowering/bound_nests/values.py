@@ -63,7 +63,7 @@ class Values:
             own if dim == axis else most
             for dim, (own, most) in enumerate(zip(self.shape(value), shape, strict=True))
         ]
-        nest = computed(live, element_type(value.type), "mask", self.tensors, chosen)
+        nest = computed(live, element_type(value.type), "where", self.tensors, chosen)
         nest.location = op.location
         parent = op.parent
         assert parent is not None

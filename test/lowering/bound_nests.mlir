@@ -28,11 +28,13 @@ func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [2, 64]>],
 // Sums and extremes leave out positions that do not count; a sum over a known dimension needs no mask.
 
 // CHECK-LABEL: @main
-// CHECK:         loop.generic (d0, d1) in [64, 8] reads(%x[d0, d1] : tensor<64x8xf32>, %size[] : tensor<i64>) writes([d1] add : tensor<8xf32>, [] max : tensor<f32>) {
-// CHECK-NEXT:    ^bb0([[V:%\S+]]: f32, [[N:%\S+]]: i64):
+// CHECK:         [[MASK:%\S+]] = loop.generic (d0) in [64] reads(%size[] : tensor<i64>) writes([d0] store : tensor<64xi1>) attributes {lamina.op = "mask"} {
+// CHECK-NEXT:    ^bb0([[N:%\S+]]: i64):
 // CHECK-NEXT:      [[I:%\S+]] = loop.index 0 : index
 // CHECK-NEXT:      [[P:%\S+]] = arith.index_cast [[I]] : index to i64
-// CHECK-NEXT:      [[M:%\S+]] = arith.cmpi slt, [[P]], [[N]] : i64
+// CHECK-NEXT:      arith.cmpi slt, [[P]], [[N]] : i64
+// CHECK:         loop.generic (d0, d1) in [64, 8] reads(%x[d0, d1] : tensor<64x8xf32>, [[MASK]][d0] : tensor<64xi1>) writes([d1] add : tensor<8xf32>, [] max : tensor<f32>) {
+// CHECK-NEXT:    ^bb0([[V:%\S+]]: f32, [[M:%\S+]]: i1):
 // CHECK-NEXT:      [[ZERO:%\S+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:      [[A:%\S+]] = arith.select [[M]], [[V]], [[ZERO]] : f32
 // CHECK-NEXT:      [[LEAST:%\S+]] = arith.constant 0xff800000 : f32
@@ -82,10 +84,9 @@ func.func @main(%x: tensor<?xi32> {lamina.dims = [#lamina.size<n in [0, 64]>]}) 
 // Of a product both operands are 0 behind what counts; it stays one. Rows and columns are not masked.
 
 // CHECK-LABEL: @main
-// CHECK:         [[A:%\S+]] = loop.generic (d0, d1) in [64, 32] reads(%x[d0, d1] : tensor<64x32xf32>, %size_1[] : tensor<i64>) writes([d0, d1] store : tensor<64x32xf32>) attributes {lamina.op = "mask"} {
-// CHECK:           loop.index 1
-// CHECK:         [[B:%\S+]] = loop.generic (d0, d1) in [32, 16] reads(%w[d0, d1] : tensor<32x16xf32>, %size_1[] : tensor<i64>) writes([d0, d1] store : tensor<32x16xf32>) attributes {lamina.op = "mask"} {
-// CHECK:           loop.index 0
+// CHECK:         [[M:%\S+]] = loop.generic (d0) in [32] reads(%size_1[] : tensor<i64>) writes([d0] store : tensor<32xi1>) attributes {lamina.op = "mask"} {
+// CHECK:         [[A:%\S+]] = loop.generic (d0, d1) in [64, 32] reads(%x[d0, d1] : tensor<64x32xf32>, [[M]][d1] : tensor<32xi1>) writes([d0, d1] store : tensor<64x32xf32>) attributes {lamina.op = "where"} {
+// CHECK:         [[B:%\S+]] = loop.generic (d0, d1) in [32, 16] reads(%w[d0, d1] : tensor<32x16xf32>, [[M]][d0] : tensor<32xi1>) writes([d0, d1] store : tensor<32x16xf32>) attributes {lamina.op = "where"} {
 // CHECK:         loop.generic (d0, d1, d2) in [64, 16, 32] reads([[A]][d0, d2] : tensor<64x32xf32>, [[B]][d2, d1] : tensor<32x16xf32>) writes([d0, d1] add : tensor<64x16xf32>) {
 // CHECK-NEXT:    ^bb0([[P:%\S+]]: f32, [[Q:%\S+]]: f32):
 // CHECK-NEXT:      [[R:%\S+]] = arith.mulf [[P]], [[Q]] : f32
@@ -136,7 +137,7 @@ func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}
 // Where a pad is read, it stands in the padding, too. What stays inside of what counts is read as it is.
 
 // CHECK-LABEL: @main
-// CHECK:         [[M:%\S+]] = loop.generic (d0) in [64] reads(%x[d0] : tensor<64xf32>, %size[] : tensor<i64>) writes([d0] store : tensor<64xf32>) attributes {lamina.op = "mask"} {
+// CHECK:         [[M:%\S+]] = loop.generic (d0) in [64] reads(%x[d0] : tensor<64xf32>, {{%\S+}}[d0] : tensor<64xi1>) writes([d0] store : tensor<64xf32>) attributes {lamina.op = "where"} {
 // CHECK:         loop.generic (d0) in [66] reads([[M]][d0 + -1] pad 0.000000e+00 : f32 : tensor<64xf32>) writes([d0] store : tensor<66xf32>)
 // CHECK:         loop.generic (d0) in [64] reads(%x[d0 + -1] pad 0.000000e+00 : f32 : tensor<64xf32>) writes([d0] store : tensor<64xf32>)
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> (tensor<?xf32>, tensor<?xf32>) {
@@ -160,8 +161,9 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}) 
 // Indirect reads end at the size of a call, and rows of padding look up place 0. Positions stay.
 
 // CHECK-LABEL: @main
-// CHECK:         loop.generic (d0, d1) in [64, 8]
-// CHECK:           [[COUNTS:%\S+]] = arith.cmpi slt
+// CHECK:         [[M:%\S+]] = loop.generic (d0) in [64] {{.*}} writes([d0] store : tensor<64xi1>)
+// CHECK:         loop.generic (d0, d1) in [64, 8] reads(%i[d0] : tensor<64xi64>, [[M]][d0] : tensor<64xi1>,
+// CHECK-NEXT:    ^bb0({{%\S+}}: i64, [[COUNTS:%\S+]]: i1,
 // CHECK:           [[P:%\S+]] = arith.select [[COUNTS]], %p, {{%\S+}} : index
 // CHECK-NEXT:      loop.read %source{{\[}}[[P]] below {{%\S+}}, %j] : tensor<100x8xf32>
 func.func @main(%t: tensor<?x8xf32> {lamina.dims = [#lamina.size<rows in [1, 100]>]}, %i: tensor<?xi64> {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> tensor<?x8xf32> {
@@ -252,8 +254,9 @@ func.func @main(%x: tensor<?x4x6xf32> {lamina.dims = [#lamina.size<n in [0, 8]>]
 // Segments of padding are empty but for the first, which takes what no segment has. Offsets behind what counts are refused.
 
 // CHECK-LABEL: @main
-// CHECK:         [[MORE:%\S+]] = loop.generic () in [] reads(%size[] : tensor<i64>)
-// CHECK:         [[O:%\S+]] = loop.generic (d0) in [9] reads(%o[d0] : tensor<9xi64>, %size_1[] : tensor<i64>, [[MORE]][] : tensor<i64>) writes([d0] store : tensor<9xi64>) attributes {lamina.op = "offsets"} {
+// CHECK:         [[MORE:%\S+]] = loop.generic () in [] reads({{%\S+}}[] : tensor<i64>)
+// CHECK:         loop.generic (d0) in [9] reads([[MORE]][] : tensor<i64>) writes([d0] store : tensor<9xi1>)
+// CHECK:         [[O:%\S+]] = loop.generic (d0) in [9] reads(%o[d0] : tensor<9xi64>, %size_1[] : tensor<i64>, {{%\S+}}[d0] : tensor<9xi1>) writes([d0] store : tensor<9xi64>) attributes {lamina.op = "offsets"} {
 // CHECK:           arith.cmpi sgt
 // CHECK-NEXT:      [[REFUSED:%\S+]] = arith.constant 65 : i64
 // CHECK:         loop.segment_reduce (d0, d1) in [8, 64] offsets([[O]] : tensor<9xi64>) reads(%x[d1] : tensor<64xf32>)
@@ -292,7 +295,8 @@ func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>]}
 // CHECK-LABEL: @main
 // CHECK:         control.cond if(%p) with(%x, %size) : (tensor<i1>, tensor<64xf32>, tensor<i64>) -> tensor<64xf32> then {
 // CHECK:         func.func private @cond0_then({{%\S+}}: tensor<64xf32>, [[N:%\S+]]: tensor<i64>) -> tensor<64xf32> attributes {lamina.region} {
-// CHECK:           loop.generic (d0) in [64] reads({{%\S+}}[d0] : tensor<64xf32>, [[N]][] : tensor<i64>) writes([] add : tensor<f32>) {
+// CHECK:           [[M:%\S+]] = loop.generic (d0) in [64] reads([[N]][] : tensor<i64>) writes([d0] store : tensor<64xi1>)
+// CHECK:           loop.generic (d0) in [64] reads({{%\S+}}[d0] : tensor<64xf32>, [[M]][d0] : tensor<64xi1>) writes([] add : tensor<f32>) {
 func.func @main(%p: tensor<i1>, %x: tensor<?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> tensor<?xf32> {
   %0 = arith.constant 0 : index
   %n = tensor.dim %x, %0 : tensor<?xf32>
