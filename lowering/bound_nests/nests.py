@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, IntegerAttr, TensorType, i64
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp, ScanOp, ScatterOp, SegmentReduceOp, SizeOp, YieldOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.body_ops import element_type
+from lamina.dialects.loop.monoid import Reduction
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import extents_at, map_at
 from lamina.dialects.loop.predicates import SGE, SGT
@@ -54,6 +55,7 @@ def bound_generic(
         pads=[pad for _, _, pad in body.reads],
         monoids=own,
     )
+    values.weights.follow(made)
     return _placed(op, made)
 
 
@@ -142,6 +144,10 @@ def _mask_reductions(
         dims = [dim for dim in body.open_dims if dim not in kept]
         if not dims or _mask_operands(op, body, dims, values):
             continue
+        if _leaves_sum(op, body, reduction, dims, values):
+            continue
+        if _mask_scores(op, body, reduction, dims, values):
+            continue
         alive = body.alive(dims)
         assert alive is not None
         for place, result in enumerate(reduction.results):
@@ -167,6 +173,10 @@ def _mask_operands(op: GenericOp, body: BoundBody, dims: Sequence[int], values: 
         places.append([pure.index(dim) for dim in dims])
     for number, axes in enumerate(places):
         value, index_map, pad = body.reads[number]
+        if len(dims) == 1 and values.weights.is_weight(
+            value, index_map, dims[0], exponential=False
+        ):
+            continue
         zero = scalar.number(0, element_type(value.type))
         if any(
             values.shape(value)[axis] != body.live[dim]
@@ -174,6 +184,45 @@ def _mask_operands(op: GenericOp, body: BoundBody, dims: Sequence[int], values: 
         ):
             return False  # padding begins elsewhere
         body.reads[number] = values.filled(value, axes, zero, op), index_map, pad
+    return True
+
+
+def _leaves_sum(
+    op: GenericOp, body: BoundBody, reduction: Reduction, dims: Sequence[int], values: Values
+) -> bool:
+    """Whether a sum is one of exponentials that are 0 where they do not count."""
+    value = op.yielded[reduction.results[0]]
+    if reduction.combiner != "add" or len(dims) != 1 or not isinstance(value, BlockArgument):
+        return False
+    if value.index >= len(body.reads) or body.reads[value.index][2] is not None:
+        return False
+    read, index_map, _ = body.reads[value.index]
+    return values.weights.is_weight(read, index_map, dims[0], exponential=True)
+
+
+def _mask_scores(
+    op: GenericOp, body: BoundBody, reduction: Reduction, dims: Sequence[int], values: Values
+) -> bool:
+    """A tensor whose maximum is taken has -inf in its padding for all that reads it from here on,
+    as the scores of a softmax, whose weights need no mask then; whether it is read so."""
+    value = op.yielded[reduction.results[0]]
+    if reduction.combiner != "max" or len(dims) != 1 or not isinstance(value, BlockArgument):
+        return False
+    size = body.live[dims[0]]
+    assert isinstance(size, Size)
+    if not scalar.is_float(value.type) or value.index >= len(body.reads) or size.range[0] < 1:
+        return False
+    read, index_map, pad = body.reads[value.index]
+    place = AffineDimExpr(dims[0])
+    if pad is not None or index_map.results.count(place) != 1:
+        return False
+    axis = index_map.results.index(place)
+    if values.shape(read)[axis] != size:
+        return False
+    filled = values.filled(read, [axis], identity_value("max", value.type), op)
+    body.reads[value.index] = filled, index_map, pad
+    values.weights.note_scores(filled, len(index_map.results), axis)
+    read.replace_uses_with_if(filled, lambda use: use.operation in values.pending)
     return True
 
 

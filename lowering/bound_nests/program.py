@@ -99,7 +99,9 @@ class _Bounding:
     def _walk(self, concerned: Sequence[Operation], values: Values) -> list[Operation]:
         """Bound ops of a block; those that others have taken the place of are left to be erased."""
         replaced: list[Operation] = []
+        values.pending = set(concerned)
         for op in concerned:
+            values.pending.discard(op)
             if isinstance(op, RegionOp):
                 self._bound_regions(op, values)
                 continue

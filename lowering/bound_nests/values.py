@@ -13,6 +13,7 @@ from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.sizes import Extent, Size
 from lamina.lowering.bound_nests.bodies import BoundBody, computed
 from lamina.lowering.bound_nests.size_tensors import SizeTensors
+from lamina.lowering.bound_nests.weights import Weights
 
 Shape = tuple[Extent, ...]
 
@@ -22,6 +23,9 @@ class Values:
 
     def __init__(self, tensors: SizeTensors) -> None:
         self.tensors = tensors
+        self.weights = Weights()
+        self.pending: set[Operation] = set()
+        """Ops that are still to be bounded."""
         self._shapes: dict[SSAValue, Shape] = {}
         self._filled: dict[tuple[SSAValue, int, Attribute], SSAValue] = {}
 

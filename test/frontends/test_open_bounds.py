@@ -278,6 +278,29 @@ def test_a_size_without_a_bound_has_versions_up_to_powers_of_four() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", ["attention", "softmax", "log of sums"])
+def test_weights_of_padding_are_none_whatever_scores_are(name: str) -> None:
+    """Rows without a number as their maximum are what code for their sizes alone makes of them."""
+    function = {
+        "attention": torch.nn.functional.scaled_dot_product_attention,
+        "softmax": lambda q, k, v: torch.softmax(q @ k.transpose(2, 3), -1) @ v,
+        "log of sums": lambda q, k, v: torch.logsumexp(q @ k.transpose(2, 3), -1) + v[..., 0],
+    }[name]
+    shapes = PROGRAMS["attention"][2]
+    module = imported(1, function, shapes)
+    run_pipeline(module, [one for passes in PASSES for one in passes], Context())
+    compiled = lamina.compile(str(module), versions="padded")
+    exact = lamina.compile(str(module), versions="exact")
+    for n, m in ((2, 5), (3, 40), (1, 1)):
+        q, k, v = arguments(shapes, n, m)
+        for place, number in enumerate((np.inf, -np.inf, np.nan)):
+            q[0, 0, place % m], k[0, 1, place % m, 0] = number, number
+        found, wanted = compiled(q, k, v), exact(q, k, v)
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
+    assert len(compiled.sizes) == 1
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_random_numbers_are_those_of_code_for_single_sizes() -> None:
     text = """
     func.func @main(%x: tensor<?x3xf32> {lamina.dims = [#lamina.size<n in [0, 50]>]})

@@ -106,6 +106,63 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>, 
 
 // -----
 
+// Scores are -inf in the padding for all that reads them, and a sum of their exponentials needs no mask.
+
+// CHECK-LABEL: @main
+// CHECK:         [[S:%\S+]] = loop.generic (d0, d1) in [4, 64] {{.*}} attributes {lamina.op = "where"} {
+// CHECK:           arith.constant 0xff800000 : f32
+// CHECK:         [[M:%\S+]] = loop.generic (d0, d1) in [4, 64] reads([[S]][d0, d1] : tensor<4x64xf32>) writes([d0] max : tensor<4xf32>)
+// CHECK:         [[E:%\S+]] = loop.generic (d0, d1) in [4, 64] reads([[S]][d0, d1] : tensor<4x64xf32>, [[M]][d0] : tensor<4xf32>)
+// CHECK:         loop.generic (d0, d1) in [4, 64] reads([[E]][d0, d1] : tensor<4x64xf32>) writes([d0] add : tensor<4xf32>)
+func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<n in [1, 64]>]}) -> tensor<4xf32> {
+  %1 = arith.constant 1 : index
+  %n = tensor.dim %x, %1 : tensor<4x?xf32>
+  %m = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%x[d0, d1] : tensor<4x?xf32>) writes([d0] max : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  %e = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%x[d0, d1] : tensor<4x?xf32>, %m[d0] : tensor<4xf32>) writes([d0, d1] store : tensor<4x?xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %d = arith.subf %v, %w : f32
+    %p = math.exp %d : f32
+    loop.yield %p : f32
+  }
+  %s = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%e[d0, d1] : tensor<4x?xf32>) writes([d0] add : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+
+// -----
+
+// Where there may be no scores, the sum of none is 0: it is masked.
+
+// CHECK-LABEL: @main
+// CHECK:         [[E:%\S+]] = loop.generic (d0, d1) in [4, 64] reads(%x[d0, d1] : tensor<4x64xf32>, {{%\S+}}[d0] : tensor<4xf32>)
+// CHECK:         loop.generic (d0, d1) in [4, 64] reads([[E]][d0, d1] : tensor<4x64xf32>, {{%\S+}}[d1] : tensor<64xi1>) writes([d0] add : tensor<4xf32>)
+func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> tensor<4xf32> {
+  %1 = arith.constant 1 : index
+  %n = tensor.dim %x, %1 : tensor<4x?xf32>
+  %m = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%x[d0, d1] : tensor<4x?xf32>) writes([d0] max : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  %e = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%x[d0, d1] : tensor<4x?xf32>, %m[d0] : tensor<4xf32>) writes([d0, d1] store : tensor<4x?xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %d = arith.subf %v, %w : f32
+    %p = math.exp %d : f32
+    loop.yield %p : f32
+  }
+  %s = loop.generic (d0, d1)[s0 = %n] in [4, s0] reads(%e[d0, d1] : tensor<4x?xf32>) writes([d0] add : tensor<4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+
+// -----
+
 // What is read at a place that follows from a size is looked up, inside whatever the size is. The
 // body's sizes are numbers of the call, of which those that follow from others are made in front.
 
