@@ -42,6 +42,23 @@ def once_an_object(function: Callable[[*Given], T]) -> Callable[[*Given], T]:
     return found
 
 
+class KnownGroups:
+    """Groups of immutable objects that somebody has looked at, known again by identity."""
+
+    def __init__(self) -> None:
+        # The groups are kept: as long as their objects live, no others have their identity.
+        self._known: dict[tuple[int, ...], tuple[Any, ...]] = {}
+
+    def __contains__(self, group: tuple[Any, ...]) -> bool:
+        return tuple(map(id, group)) in self._known
+
+    def add(self, group: tuple[Any, ...]) -> None:
+        """Notes a group; of too many, all that are known are forgotten."""
+        if len(self._known) >= MOST:
+            self._known.clear()
+        self._known[tuple(map(id, group))] = group
+
+
 def _takes_one(function: Callable[..., Any]) -> bool:
     code = unwrap(function).__code__
     return code.co_argcount == 1 and not code.co_flags & (CO_VARARGS | CO_VARKEYWORDS)

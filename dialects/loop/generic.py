@@ -62,8 +62,10 @@ from lamina.dialects.loop.segments import (
 )
 from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_slices, verify_slices
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain
+from lamina.dialects.loop.valid_nests import nest_parts, valid_nests
 from lamina.dialects.loop.well_formed import is_well_formed
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.op_verifying import verify_alone
 from lamina.dialects.plain_ops import init_plain
 
 Read = tuple[SSAValue, AffineMap, Attribute | None]
@@ -264,7 +266,7 @@ class GenericOp(IRDLOperation):
         if verify_nested_ops:
             for region in self.regions:
                 verify_body(region)
-        super().verify(verify_nested_ops=False)
+        verify_alone(self)
 
     def verify_nest(self) -> None:
         """Check what the declarations do not say. Raises VerifyException."""
@@ -275,7 +277,6 @@ class GenericOp(IRDLOperation):
             from lamina.dialects.loop.open_nests import verify_open_nest
 
             verify_open_nest(self)  # pyright: ignore[reportArgumentType] - Self
-            self._verify_notes()
             return
         verify_reads(self.inputs, self.read_maps, self.pad_values, extents)
         written, names = self.written_types, self.combiner_names
@@ -289,9 +290,9 @@ class GenericOp(IRDLOperation):
             elements = [element_type(kind) for kind in written]
             reduced = left_out(self.write_maps, extents)
             verify_monoids(names, self.given_identities, self.regions[1:], elements, reduced)
-        self._verify_notes()
 
-    def _verify_notes(self) -> None:
+    def verify_attributes(self) -> None:
+        """Check what is noted on the nest. Raises VerifyException."""
         if self.attributes:
             from lamina.dialects.loop.nest_attributes import verify_notes
 
@@ -381,9 +382,14 @@ class GenericOp(IRDLOperation):
 
 def _verify(self: GenericOp) -> None:
     # xDSL checks one declaration after another; it says what is wrong.
-    if not is_well_formed(self):
-        GenericOp.get_irdl_definition().verify(self)
-    self.verify_nest()
+    parts = nest_parts(self)
+    if parts is None or parts not in valid_nests:
+        if not is_well_formed(self):
+            GenericOp.get_irdl_definition().verify(self)
+        self.verify_nest()
+        if parts is not None:
+            valid_nests.add(parts)
+    self.verify_attributes()
 
 
 for _index, _name in enumerate(("inputs", "sources", "outs", "indices", "sizes")):

@@ -18,6 +18,7 @@ from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
+from lamina.dialects.op_verifying import verify_alone
 from lamina.dialects.plain_ops import PlainResult
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
 from lamina.dialects.schema.inference import infer_result_types
@@ -194,6 +195,13 @@ class SchemaOp(IRDLOperation):
         return infer_result_types(op)
 
     # xDSL's hooks
+
+    def verify(self, verify_nested_ops: bool = True) -> None:
+        """As every op, sooner where it has no regions."""
+        if self.regions:
+            super().verify(verify_nested_ops)
+        else:
+            verify_alone(self)
 
     def verify_(self) -> None:
         """Operand kinds, property types, missing arguments, list lengths and result types."""
