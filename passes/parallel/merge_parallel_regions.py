@@ -161,11 +161,15 @@ def _barriers(part: Sequence[Call]) -> set[int]:
     """The numbers of the calls that a barrier stands in front of."""
     found: set[int] = set()
     pending: list[tuple[Call, Access]] = []
+    # Most memory is of weights, which no call of the part writes.
+    homes = {access.home for call in part for access in call.accesses if access.writes}
+    everywhere = any(access.home is None for call in part for access in call.accesses)
     for number, call in enumerate(part):
-        if any(_must_wait(call, other, access) for other, access in pending):
+        own = [a for a in call.accesses if everywhere or a.home in homes]
+        if any(_must_wait(call, own, other, access) for other, access in pending):
             found.add(number)
             pending = []
-        pending += [(call, access) for access in call.accesses]
+        pending += [(call, access) for access in own]
     return found
 
 
@@ -216,8 +220,7 @@ def _merge(part: Sequence[Call], target: Target) -> None:
             team.body.block.add_op(SingleOp([call.op]))
 
 
-def _must_wait(call: Call, other: Call, access: Access) -> bool:
-    """Whether a call needs a barrier behind an earlier one; one thread keeps its own order."""
-    if not (call.kernel.shared or other.kernel.shared):
-        return False
-    return conflict([access], call.accesses)
+def _must_wait(call: Call, own: Sequence[Access], other: Call, access: Access) -> bool:
+    """Whether a call with its `own` accesses needs a barrier behind an earlier one; one thread
+    keeps its own order."""
+    return (call.kernel.shared or other.kernel.shared) and conflict([access], own)

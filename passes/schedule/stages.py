@@ -21,6 +21,7 @@ from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE, NestSchedule, ScheduleAttr
+from lamina.dialects.loop.segments import used_dims_of
 from lamina.passes.schedule.call_extents import extents_of, limits_of, open_axes
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
@@ -166,9 +167,9 @@ def schedule_of(op: GenericOp) -> NestSchedule:
 
 def _check_reductions(op: GenericOp) -> None:
     """Refuse reductions over different dims in one nest: its loops have one order."""
-    writes = zip(op.write_maps, op.combiner_names, strict=True)
+    writes = zip(used_dims_of(op.properties["output_maps"]), op.combiner_names, strict=True)
     wide = {d for d, extent in enumerate(op.extents) if extent != 1}
-    kept = {frozenset(m.used_dims() & wide) for m, combiner in writes if combiner != "store"}
+    kept = {used & wide for used, combiner in writes if combiner != "store"}
     if len(kept) > 1:
         raise UnsupportedError(
             "loop.generic",
