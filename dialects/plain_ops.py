@@ -2,7 +2,7 @@
 
 `Operation.create` takes three times as long, the constructors of classes, which sort out what
 stands in order here, ten times. `plain_op` makes an op of any class; `init_plain` is for the
-constructors of our own.
+constructors of our own. `verify_alone` looks at an op as plainly.
 """
 
 from __future__ import annotations
@@ -13,8 +13,18 @@ from operator import attrgetter
 from typing import TypeVar
 
 from xdsl.dialects.builtin import UNKNOWN_LOC
-from xdsl.ir import Attribute, Operation, OpResult, Region, SSAValue, SSAValues, Use
+from xdsl.ir import (
+    Attribute,
+    ErasedSSAValue,
+    Operation,
+    OpResult,
+    Region,
+    SSAValue,
+    SSAValues,
+    Use,
+)
 from xdsl.irdl import IRDLOperation, OptionalDef
+from xdsl.utils.exceptions import VerifyException
 
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
@@ -82,3 +92,20 @@ def _defaults(kind: type[IRDLOperation]) -> dict[str, Attribute]:
         for name, definition in definitions.items()
         if definition.default_value is not None and not isinstance(definition, OptionalDef)
     }
+
+
+def verify_alone(op: Operation) -> None:
+    """`Operation.verify(op, verify_nested_ops=False)`.
+
+    Of an op that others follow, and that has no successors, that asks for operands that were
+    erased, and for the op's own verifier.
+    """
+    block = op.parent
+    follows = block is not None and block._last_op is not op
+    if not follows or op._successors or ErasedSSAValue in map(type, op._operands):
+        Operation.verify(op, verify_nested_ops=False)
+        return
+    try:
+        op.verify_()
+    except VerifyException as error:
+        op.emit_error(f"Operation does not verify: {error}", error)

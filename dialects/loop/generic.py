@@ -65,8 +65,7 @@ from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain
 from lamina.dialects.loop.valid_nests import nest_parts, valid_nests
 from lamina.dialects.loop.well_formed import is_well_formed
 from lamina.dialects.op_accessors import op_definition
-from lamina.dialects.op_verifying import verify_alone
-from lamina.dialects.plain_ops import init_plain
+from lamina.dialects.plain_ops import init_plain, verify_alone
 
 Read = tuple[SSAValue, AffineMap, Attribute | None]
 """A read of a nest: the array, the index map, and the value beyond the edges, if any."""

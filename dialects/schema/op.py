@@ -18,8 +18,7 @@ from xdsl.irdl import IRDLOperation, OpDef
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 
-from lamina.dialects.op_verifying import verify_alone
-from lamina.dialects.plain_ops import PlainResult
+from lamina.dialects.plain_ops import PlainResult, verify_alone
 from lamina.dialects.schema.grammar import NO_DEFAULT, Schema
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.names import BindError, NoResultRuleError, ResultTypeError
