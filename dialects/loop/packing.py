@@ -28,8 +28,8 @@ class Packing(Clauses):
 
     panel: int | None = clause(
         NUMBER,
-        "Columns of a panel, a power of 2. The column operand lies in such panels, or in runs of "
-        "neighbouring elements with room for a whole last panel.",
+        "Columns of a panel, a power of 2 or three times one. The column operand lies in such "
+        "panels, or in runs of neighbouring elements with room for a whole last panel.",
     )
     pack_at: str | None = clause(
         WORD,
@@ -47,9 +47,10 @@ class Packing(Clauses):
         """Raises VerifyException for what no product reads."""
         super().verify()
         where = f"#{self.attribute_name}"
-        if self.panel is None or self.panel.bit_count() != 1:
+        if self.panel is None or _odd_part(self.panel) not in (1, 3):
             said = "is left out" if self.panel is None else f"= {self.panel}"
-            raise VerifyException(f"{where}: panel {said}; it is a width, a power of 2")
+            legal = "a width, a power of 2 or three times one"
+            raise VerifyException(f"{where}: panel {said}; it is {legal}")
         if self.pairs not in (None, 0, 1):
             raise VerifyException(f"{where}: pairs = {self.pairs}; a product has reads 0 and 1")
         if self.pairs is not None and self.pack_at == "task":
@@ -57,6 +58,11 @@ class Packing(Clauses):
                 f"{where}: pack_at = task beside pairs; tasks pack these where the columns are "
                 "neighbours, without being told"
             )
+
+
+def _odd_part(number: int) -> int:
+    """What is left of a number without its factors of 2."""
+    return number // (number & -number) if number else 0
 
 
 @irdl_attr_definition

@@ -49,7 +49,7 @@ MIN_PANELS = 4
 """With fewer panels than this a copy of the rows is not read often enough to pay."""
 SUM_UNROLL = 4
 """Steps of the summed dimension per loop iteration, at most: hides the loop's own instructions."""
-SUM_MULTIPLY_ADDS = 24
+SUM_MULTIPLY_ADDS = 25
 """Vectors' multiply-adds in an iteration that hide them as well, so that tiles of many rows take
 fewer steps: of 14 rows by two vectors one step is as fast as four (ResNet-50 and BERT within 1 %,
 a Zen 4), and is a quarter of the code."""
@@ -87,6 +87,10 @@ MIN_WINDOW_ROWS = 8
 their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""
 PANEL_VECTORS = 2
 """Vectors per panel row: with two, a register tile needs few loads per multiply-add."""
+WIDE_PANEL_VECTORS = 3
+"""The same of constant panels, where tiles of so many cost less: 128x768x3072 runs at 136 GF/s for
+131, 49x768x3072 at 131 for 126, 64x3072x768 at 121 for 116. Four, whose tiles have six rows, run at
+120, 107 and 97 (a thread of a Cascade Lake)."""
 NEAR_VALUES = 16
 """Values between two products that are looked through: scores are scaled, masked, less a maximum,
 raised, divided and rounded, each in a nest of its own."""
@@ -122,7 +126,9 @@ PANEL_BYTES_AHEAD = 2048
 TILE_SUMS = 22
 """Vectors of sums in a register tile, at most: 128 rows by 768x3072 run at 137 GF/s in tiles of 10
 rows by two vectors, at 134 with 11, 127 with 12, 128 with 13 and 118 with 14 (a thread of a Cascade
-Lake, whose peak is 152). With more an iteration is one term, whose loop is not free there."""
+Lake, whose peak is 152)."""
+WIDE_TILE_SUMS = 24
+"""The same of wide panels: with more an iteration is one term, whose loop is not free there."""
 DOT_TILE_SUMS = 28
 """The same of dot products of pairs, measured on a Zen 4, where either begins once a cycle."""
 PANEL_LOADS = 1.25
@@ -130,5 +136,6 @@ PANEL_LOADS = 1.25
 second-level cache. 64 rows of 3,072 terms run at 114 GF/s in tiles of 11, at 106 in tiles of 8."""
 DOT_LOADS = 0.75
 """The same beside dot products of pairs, on a Zen 4."""
-ROW_LOADS = 0.25
-"""The same of an element of a row, which comes from the nearest cache."""
+ROW_LOADS = 0.5
+"""The same of an element of a row, which comes from the nearest cache: 128 rows by 768x768 run at
+129 GF/s in tiles of 10 rows by two vectors, at 131 in tiles of 7 by three, and at 136 of 8."""

@@ -52,6 +52,7 @@ from lamina.passes.cost.product_limits import (
     ROW_PADDING_BYTES,
     WAY_BYTES,
 )
+from lamina.passes.cost.tile_cost import panel_vectors
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.loop_cse import merge_equal
@@ -113,7 +114,11 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
     if forms_of(op.read_maps[shape.b], op.extents) is None or 0 in op.extents:
         return False
     lanes = target.lanes(element.bitwidth)  # pyright: ignore[reportAttributeAccessIssue]
-    panel = panel_width(op.extents[shape.inner_column], lanes)
+    columns = op.extents[shape.inner_column]
+    panel = panel_width(columns, lanes)
+    if stays and panel == lanes * PANEL_VECTORS:
+        rows = op.extents[shape.inner_row] if shape.rows else 1
+        panel = lanes * panel_vectors(columns, rows, lanes, target)
     step = 0 if stays else _line_step(shape)
     if step:
         if shape.size(shape.rows) < MIN_WINDOW_ROWS:

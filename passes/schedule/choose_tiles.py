@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import prod
+from math import gcd, prod
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.clauses import By
@@ -20,16 +20,14 @@ from lamina.passes.cost.product_limits import (
     LIVE_ROWS,
     MIN_PANELS,
     PANEL_BYTES_AHEAD,
-    PANEL_LOADS,
     PANEL_SHARE,
     PANELS_SHARE,
-    ROW_LOADS,
     ROW_PADDING_BYTES,
     TAIL_ROWS,
-    TILE_SUMS,
     WAY_BYTES,
 )
 from lamina.passes.cost.sweep_limits import LIGHT_BODY
+from lamina.passes.cost.tile_cost import tile_height
 from lamina.passes.schedule.choose_row_loops import choose_next_block
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
@@ -85,7 +83,7 @@ def _long_enough(stage: Stage, shape: Contraction, rows: list[int], target: Targ
     if not rows:
         return None
     bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    vectors = shape.panel // min(shape.panel, target.lanes(bits))
+    vectors = shape.panel // gcd(shape.panel, target.lanes(bits))
     sums = stage.extents[rows[-1]] * vectors
     if sums >= FLOAT_LATENCY * target.arithmetic_ports and not shape.task_packed:
         return rows[-1]
@@ -99,9 +97,9 @@ def choose_register_tile(
     `room` bytes left. A task walks so many lines of rows."""
     stage, row = product.stage, product.row
     bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    lanes = min(product.panel, target.lanes(bits))
+    lanes = gcd(product.panel, target.lanes(bits))
     vectors = product.panel // lanes
-    height = min(tile_height(lanes, vectors, product.most, target), product.fewest)
+    height = min(tile_height(vectors, product.most, target), product.fewest)
     if product.is_live:
         height = min(height, LIVE_ROWS)
     decide(stage, vectorize=By(product.column, lanes), unroll=vectors)
@@ -160,34 +158,8 @@ def choose_dots(product: PackedProduct, target: Target) -> None:
     across = TILE_PANEL // TILE_COLUMNS
     decide(stage, vectorize=By(shape.inner_column, TILE_COLUMNS), unroll=across)
     if row is not None:
-        height = tile_height(TILE_COLUMNS, across, product.most, target, DOT_TILE_SUMS, DOT_LOADS)
+        height = tile_height(across, product.most, target, DOT_TILE_SUMS, DOT_LOADS)
         decide(stage, jam=By(row, min(height, product.fewest, TILE_ROWS)))
-
-
-def tile_height(
-    lanes: int,
-    vectors: int,
-    rows: int,
-    target: Target,
-    sums: int = TILE_SUMS,
-    panel_loads: float = PANEL_LOADS,
-) -> int:
-    """Rows of a register tile for a panel of so many vectors and a block of `rows` rows.
-
-    It has so many vectors of `sums` at most, and loading one of a panel costs `panel_loads`.
-
-    Cost of a height: vector operations per row of result, counting the rows that a partly filled
-    last tile computes twice and the loads of the panel that every tile repeats.
-    """
-    registers = min(target.vector_registers - vectors - 2, sums)
-    limit = max(1, registers // vectors)
-    best, best_cost = 1, float("inf")
-    for height in range(1, min(limit, rows) + 1):
-        tiles = -(-rows // height)
-        cost = tiles * (height * vectors + panel_loads * vectors + ROW_LOADS * height)
-        if cost < best_cost or (cost == best_cost and height > best):
-            best, best_cost = height, cost
-    return best
 
 
 def _gains_copy(
@@ -212,5 +184,4 @@ def _gains_copy(
 def register_height(shape: Contraction, bits: int, rows: int, target: Target) -> int:
     """Rows of the register tile of a product of elements of so many bits, for so many rows."""
     panel = shape.panel or 1
-    lanes = min(panel, target.lanes(bits))
-    return tile_height(lanes, panel // lanes, rows, target)
+    return tile_height(panel // gcd(panel, target.lanes(bits)), rows, target)

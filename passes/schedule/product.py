@@ -305,7 +305,7 @@ class ProductEmitter:
         step = 1
         if not rest:
             most = min(SUM_UNROLL, -(-SUM_MULTIPLY_ADDS // len(totals)))
-            while step < most and count % (step * 2) == 0:
+            while step * 2 <= most and count % (step * 2) == 0:
                 step *= 2
         return emit.loop(low, high, step, totals, body)
 

@@ -307,3 +307,17 @@ func.func @main(%w: tensor<1008x32xf32> {lamina.kind = "parameter", lamina.name 
 }
 // CHECK-LABEL: @main
 // CHECK:         loop.generic (d0, d1) in [32, 1008] reads(%w[d1, d0] : tensor<1008x32xf32>)
+
+// -----
+
+// Constant columns that three vectors divide are panels of these.
+func.func @three_vectors(%a: tensor<128x40xf32>, %b: tensor<40x96xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<128x96xf32> {
+  %r = loop.generic (m, n, k) in [128, 96, 40] reads(%a[m, k] : tensor<128x40xf32>, %b[k, n] : tensor<40x96xf32>) writes([m, n] add : tensor<128x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<128x96xf32>
+}
+// CHECK-LABEL: @three_vectors
+// CHECK:         #loop.packing<panel = 16>

@@ -1,0 +1,58 @@
+"""What register tiles of products cost, and with it their shape: rows, and vectors of a panel."""
+
+from __future__ import annotations
+
+from lamina.codegen.target import Target
+from lamina.passes.cost.product_limits import (
+    MIN_ROWS,
+    PANEL_LOADS,
+    PANEL_MODE_ROWS,
+    PANEL_VECTORS,
+    ROW_LOADS,
+    TILE_SUMS,
+    WIDE_PANEL_VECTORS,
+    WIDE_TILE_SUMS,
+)
+
+
+def tile_height(
+    vectors: int,
+    rows: int,
+    target: Target,
+    sums: int | None = None,
+    panel_loads: float = PANEL_LOADS,
+) -> int:
+    """Rows of a register tile for a panel of so many vectors and a block of `rows` rows.
+
+    It has so many vectors of `sums` at most, and loading one of a panel costs `panel_loads`.
+    """
+    if sums is None:
+        sums = WIDE_TILE_SUMS if vectors == WIDE_PANEL_VECTORS else TILE_SUMS
+    registers = min(target.vector_registers - vectors - 2, sums)
+    heights = range(1, min(max(1, registers // vectors), rows) + 1)
+    return min(heights, key=lambda n: (_tiles_cost(n, vectors, rows, panel_loads), -n))
+
+
+def _tiles_cost(height: int, vectors: int, rows: int, panel_loads: float) -> float:
+    """Vector operations for so many rows, counting those that a partly filled last tile computes
+    twice and the loads of the panel that every tile repeats."""
+    tiles = -(-rows // height)
+    return tiles * (height * vectors + panel_loads * vectors + ROW_LOADS * height)
+
+
+def panel_vectors(columns: int, rows: int, lanes: int, target: Target) -> int:
+    """Vectors of a panel of constant columns that so many rows are multiplied by.
+
+    A wide one has fewer loads of rows for each multiply-add, where it divides the columns and the
+    registers leave its tiles rows enough.
+    """
+    wide = WIDE_PANEL_VECTORS
+    if rows < MIN_ROWS or lanes == 1 or columns % (wide * lanes):
+        return PANEL_VECTORS
+    block = -(-rows // -(-rows // PANEL_MODE_ROWS))
+
+    def cost(vectors: int) -> float:
+        height = tile_height(vectors, block, target)
+        return _tiles_cost(height, vectors, block, PANEL_LOADS) / vectors
+
+    return min((PANEL_VECTORS, wide), key=cost)
