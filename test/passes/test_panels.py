@@ -76,7 +76,7 @@ def test_of_what_is_no_panel(columns: int, b: str, read: str, panel: int) -> Non
         lamina.parse(_text(8, columns, 4, b, read, panel))
 
 
-@pytest.mark.parametrize("panel", ["12", "0", "-16", "16 : i32", '"16"', "true"])
+@pytest.mark.parametrize("panel", ["20", "0", "-16", "16 : i32", '"16"', "true"])
 def test_of_what_is_no_width(panel: str) -> None:
     with pytest.raises(InputError, match=r"power of 2|between 1 and|integer literal|'>' expected"):
         lamina.parse(_text(8, 16, 4, "1x4x16", "0, k, j", panel))
