@@ -28,7 +28,7 @@ from lamina.lowering.loop_to_linalg.reads import insert, operand_of
 from lamina.lowering.loop_to_linalg.reshapes import reshaped
 from lamina.lowering.prims_to_loop.monoids import identity
 from lamina.lowering.prims_to_loop.table import Body
-from lamina.lowering.scalar import is_float, number
+from lamina.lowering.scalar import is_float
 from lamina.lowering.tensor_types import element_of
 from lamina.lowering.upstream_text import signless
 from lamina.passes.refusal import unsupported
@@ -195,10 +195,7 @@ class _Part:
                 continue
             (result,) = reduction.results
             element = self.op.res[result].type.element_type  # pyright: ignore
-            if reduction.combiner in ("and", "or"):
-                found[result] = number(-1 if reduction.combiner == "and" else 0, element)
-            else:
-                found[result] = identity(reduction.combiner, element)
+            found[result] = identity(reduction.combiner, element)
         return found
 
     # The body

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import IntegerType
+from xdsl.dialects.builtin import IntegerType, i1
 from xdsl.ir import Attribute, Block, Region
 
 from lamina.dialects.loop import YieldOp
@@ -12,12 +12,14 @@ from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.table import Body
 from lamina.lowering.scalar import compare, number, select
 
+_NUMBERS = {"add": 0, "mul": 1, "and": -1, "or": 0}
+
 
 def identity(combiner: str, element: Attribute) -> Attribute:
     """What a combiner ignores."""
-    if combiner in ("add", "mul"):
-        return number(0 if combiner == "add" else 1, element)
-    if scalar.is_unsigned(element):
+    if combiner in _NUMBERS:
+        return number(_NUMBERS[combiner], element)
+    if scalar.is_unsigned(element) or element == i1:
         return number(0 if combiner == "max" else -1, element)
     if isinstance(element, IntegerType):
         bits = element.width.data
