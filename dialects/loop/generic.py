@@ -63,7 +63,7 @@ from lamina.dialects.loop.segments import (
 from lamina.dialects.loop.slices import Slice, SliceAttr, parse_slices, print_slices, verify_slices
 from lamina.dialects.loop.syntax import parse_domain, parse_map, print_domain
 from lamina.dialects.loop.valid_nests import nest_parts, valid_nests
-from lamina.dialects.loop.well_formed import is_well_formed
+from lamina.dialects.loop.well_formed import is_well_formed, verify_declared
 from lamina.dialects.op_accessors import op_definition
 from lamina.dialects.plain_ops import init_plain, verify_alone
 
@@ -384,7 +384,7 @@ def _verify(self: GenericOp) -> None:
     parts = nest_parts(self)
     if parts is None or parts not in valid_nests:
         if not is_well_formed(self):
-            GenericOp.get_irdl_definition().verify(self)
+            verify_declared(self)
         self.verify_nest()
         if parts is not None:
             valid_nests.add(parts)

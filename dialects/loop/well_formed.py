@@ -1,6 +1,8 @@
-"""Whether a `loop.generic` is made of what its declarations say, in one look."""
+"""Whether a `loop.generic` is made of what its declarations say, in one look; and what is wrong."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from xdsl.dialects.builtin import (
     AffineMapAttr,
@@ -11,7 +13,8 @@ from xdsl.dialects.builtin import (
     StringAttr,
     TensorType,
 )
-from xdsl.ir import Attribute, Operation
+from xdsl.ir import Attribute, Operation, SSAValues
+from xdsl.irdl import IRDLOperation
 
 from lamina.dialects.loop.segments import SEGMENTS
 from lamina.dialects.loop.slices import SliceAttr
@@ -19,6 +22,25 @@ from lamina.dialects.loop.slices import SliceAttr
 _SHAPED = frozenset({TensorType, MemRefType})
 _PROPERTIES = frozenset({"domain", "input_maps", "pads", "output_maps", "combiners", SEGMENTS})
 _OPTIONAL = frozenset({"slices", "identities"})
+
+
+def verify_declared(op: IRDLOperation) -> None:
+    """Raises VerifyException for the first declaration that an op does not hold to.
+
+    xDSL asks fields of several operands for their types, which those read by place do not have.
+    """
+    op.get_irdl_definition().verify(_Declared(op))  # pyright: ignore[reportArgumentType]
+
+
+class _Declared:
+    """An op whose fields of several operands are as xDSL's own accessors give them."""
+
+    def __init__(self, op: IRDLOperation) -> None:
+        self._op = op
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._op, name)
+        return SSAValues(value) if type(value) is tuple else value
 
 
 def is_well_formed(op: Operation) -> bool:

@@ -770,3 +770,25 @@ func.func @stores(%x: tensor<?xf32>, %n: index) -> tensor<?xf32> {
   func.return %r : tensor<?xf32>
 }
 // CHECK: the pad 0 : i64 is no element of tensor<?xf32>
+
+// -----
+
+func.func @nest_without_domain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = "loop.generic"(%x) <{operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>}> ({
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }) : (tensor<4xf32>) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+// CHECK: property 'domain' expected in operation 'loop.generic'
+
+// -----
+
+func.func @nest_of_a_number(%x: i32) -> tensor<4xf32> {
+  %0 = "loop.generic"(%x) <{domain = array<i64: 4>, input_maps = [affine_map<(d0) -> (d0)>], pads = [unit], output_maps = [affine_map<(d0) -> (d0)>], combiners = ["store"], operandSegmentSizes = array<i32: 1, 0, 0, 0, 0>}> ({
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }) : (i32) -> tensor<4xf32>
+  func.return %0 : tensor<4xf32>
+}
+// CHECK: operand 'inputs' at position 0 does not verify
