@@ -61,6 +61,8 @@ def test_versions_see_changes_of_what_another_has_packed() -> None:
 
 
 def test_weights_that_versions_share_die_with_the_module() -> None:
+    torch.compiler.reset()  # what other tests have left dies first
+    gc.collect()
     network, before = Versions("checked"), live_bytes()
     for length in network.lengths:
         network.check(length)

@@ -20,6 +20,7 @@ from lamina.dialects.loop.clauses import (
     FLAG,
     NUMBER,
     NUMBERS,
+    ORDINAL,
     ROWS,
     WORD,
     Clauses,
@@ -146,6 +147,8 @@ def _forms(name: str, metadata: Any, extents: tuple[int, ...]) -> Iterator[str]:
         yield from (f" = {listed}" for listed in LISTS)
     elif kind is FACTORS:
         yield from (f" = {listed}" for listed in STEPS)
+    elif kind is ORDINAL:
+        yield from (f" = {number}" for number in range(rank + 2))
     else:
         assert kind is WORD
         yield from (f" = {word}" for word in (*metadata["words"], "elsewhere"))
