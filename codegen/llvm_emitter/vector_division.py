@@ -15,7 +15,7 @@ _MAGIC_BITS, _MAGIC = 0x4338000000000000, "6755399441055744.0"
 """1.5 * 2^52 as a double: its last bits are those of an integer that is added to it."""
 
 _BITS = 50
-"""Of the magnitude of integers that are divided so."""
+"""Of the magnitude of integers that are divided so: the sums above, of 2^52, keep all of them."""
 
 
 def quotient(

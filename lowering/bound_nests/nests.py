@@ -12,6 +12,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 from lamina.dialects.loop import GenericOp, ScanOp, ScatterOp, SegmentReduceOp, SizeOp, YieldOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.body_ops import element_type
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.monoid import Reduction
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import extents_at, map_at
@@ -23,7 +24,6 @@ from lamina.lowering.bound_nests.reads import before, bound_lookups, bound_reads
 from lamina.lowering.bound_nests.size_tensors import bound
 from lamina.lowering.bound_nests.values import Shape, Values
 from lamina.passes.refusal import unsupported
-from lamina.passes.schedule.combine import identity_value
 
 NUMBERS_INSTEAD = "the program for numbers, as bind-sizes makes it of sizes with names"
 

@@ -9,14 +9,13 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop import FourierOp, ReadOp, SortOp
 from lamina.dialects.loop.body_ops import element_type
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.sizes import Extent, Size
 from lamina.lowering import scalar
 from lamina.lowering.bound_nests.bodies import BoundBody, computed
 from lamina.lowering.bound_nests.reads import before
 from lamina.lowering.bound_nests.size_tensors import bound
 from lamina.lowering.bound_nests.values import Shape, Values
-from lamina.lowering.prims_to_loop.monoids import identity
-from lamina.passes.schedule.combine import identity_value
 
 
 def bound_sort(
@@ -60,8 +59,6 @@ def _element(op: SortOp, value: SSAValue, shape: Shape, start: Size, values: Val
 def _last(element: Attribute, *, descending: bool) -> Attribute:
     """What goes last; NaN is the largest float. It stands behind equal elements already."""
     combiner = "max" if descending else "min"
-    if scalar.is_unsigned(element):
-        return identity(combiner, element)
     if descending or isinstance(element, IntegerType):
         return identity_value(combiner, element)
     return scalar.number(float("nan"), element)

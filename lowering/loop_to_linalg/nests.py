@@ -22,11 +22,11 @@ from lamina.dialects.linalg import GenericOp as LinalgGenericOp
 from lamina.dialects.linalg import IndexOp as LinalgIndexOp
 from lamina.dialects.linalg import YieldOp as LinalgYieldOp
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, SpecialOp, YieldOp
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.linear import linear
 from lamina.dialects.loop.monoid import COMBINE, Monoid
 from lamina.lowering.loop_to_linalg.reads import insert, operand_of
 from lamina.lowering.loop_to_linalg.reshapes import reshaped
-from lamina.lowering.prims_to_loop.monoids import identity
 from lamina.lowering.prims_to_loop.table import Body
 from lamina.lowering.scalar import is_float
 from lamina.lowering.tensor_types import element_of
@@ -195,7 +195,7 @@ class _Part:
                 continue
             (result,) = reduction.results
             element = self.op.res[result].type.element_type  # pyright: ignore
-            found[result] = identity(reduction.combiner, element)
+            found[result] = identity_value(reduction.combiner, element)
         return found
 
     # The body

@@ -8,11 +8,12 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, f32, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
-from lamina.lowering.prims_to_loop.monoids import extreme_monoid, identity
+from lamina.lowering.prims_to_loop.monoids import extreme_monoid
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select, width_of
 from lamina.lowering.tensor_types import element_of, is_certain, normalized, shape_of
@@ -107,7 +108,7 @@ def _arg_extreme(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     largest = op.name == "prims.argmax"
     shape, wide = shape_of(source), _compared(element_of(source))
     place = i32 if is_certain(lambda: prod(shape[p] for p in dims) < 1 << 31) else i64
-    most = identity("min" if largest else "max", wide)
+    most = identity_value("min" if largest else "max", wide)
     lowest = -(1 << width_of(place) - 1)
 
     def pair(inner: Body, args: list[SSAValue]) -> list[SSAValue]:

@@ -8,12 +8,12 @@ from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
 from lamina.lowering.prims_to_loop.ordered import scan
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, lowers
-from lamina.lowering.prims_to_loop.window import identity
 from lamina.lowering.scalar import compare, is_float, number, select
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
@@ -64,7 +64,7 @@ def _scan(op: SchemaOp, b: LoopBuilder) -> SSAValue:
         return [following], [scalar.convert(inner, following, element)]
 
     dim = normalized(op.arg("dim"), len(shape))
-    start = identity(nothing, wide)
+    start = identity_value(nothing, wide)
     return scan(b, shape, dim, [(source, None)], [start], [element], body)[0]
 
 
@@ -91,5 +91,5 @@ def _scan_extreme(op: SchemaOp, b: LoopBuilder) -> Sequence[SSAValue]:
         place = select(inner, taken, here, place)
         return [best, place], [scalar.convert(inner, best, element), place]
 
-    starts = [identity(combiner, wide), number(0, i64)]
+    starts = [identity_value(combiner, wide), number(0, i64)]
     return scan(b, shape, dim, [(source, None)], starts, [element, i64], body)

@@ -8,12 +8,13 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import f32, i1, i32, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.rounding import is_half
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering import scalar
-from lamina.lowering.prims_to_loop.monoids import extreme_monoid, identity
+from lamina.lowering.prims_to_loop.monoids import extreme_monoid
 from lamina.lowering.prims_to_loop.table import Body, LoopBuilder, Map, d, lowers
 from lamina.lowering.scalar import compare, select
 from lamina.lowering.tensor_types import element_of, is_certain, shape_of
@@ -35,7 +36,7 @@ def _reduce_window(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     wide = f32 if is_half(element) else element
     if combiner != "add" and scalar.is_unsigned(element):
         wide = i64  # combiners compare signed numbers
-    pad = identity(combiner, element) if beyond else None
+    pad = identity_value(combiner, element) if beyond else None
     write = ([d(p) for p in range(rank)], combiner, out, wide)
     made = b.generic(
         domain,
@@ -90,7 +91,7 @@ def _window_index(op: SchemaOp, b: LoopBuilder) -> SSAValue:
     wide = f32 if is_half(element) else element
     if scalar.is_unsigned(element):
         wide = i64
-    pad = identity("max", element) if beyond else None
+    pad = identity_value("max", element) if beyond else None
     rank = len(out)
     kept: Map = [d(p) for p in range(rank)]
     _, padding = _clipped(op, shape_of(source), out)

@@ -52,7 +52,7 @@ SUM_UNROLL = 4
 SUM_MULTIPLY_ADDS = 25
 """Vectors' multiply-adds in an iteration that hide them as well, so that tiles of many rows take
 fewer steps: of 14 rows by two vectors one step is as fast as four (ResNet-50 and BERT within 1 %,
-a Zen 4), and is a quarter of the code."""
+a Zen 4), and is a quarter of the code. Tiles of 24 sums take two steps (a Cascade Lake)."""
 LONG_SUM = 24
 """Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
 of their own: a rounding error grows with the chain of additions it goes through. The other totals
@@ -109,18 +109,20 @@ PANEL_SHARE = 2
 PANELS_SHARE = 2
 """Part of the second-level cache for all panels: of more, the next one is fetched meanwhile."""
 SUMS_SHARE = 4
-"""Part of the second-level cache for sums of all rows of an image that wait for the next block."""
+"""Part of the second-level cache for sums of all rows of an image that wait for the next block, a
+share that leaves it to panels and rows; not measured."""
 INNER_ROWS_GAIN = 1.05
 """How many times as many cycles a tile must take for each term, where lines of an image are tasks
-of their own, for tasks to walk all of them."""
+of their own, for tasks to walk all of them: below that estimates tell nothing."""
 L2_SHOWS = 0.5
 """Part of the time of loads from the second-level cache that multiply-adds do not hide, as lines
 are fetched ahead: 3x3 in steps of two by 128 channels of 56x56 takes as long with its panels there
-as with a block of them in the nearest cache."""
+as with a block of them in the nearest cache (a thread of a Cascade Lake)."""
 BLOCK_CYCLES = 40.0
-"""What a register tile takes to begin and end with a block of the sum, beside its terms."""
+"""Cycles that a register tile takes to begin and end with a block of the sum, beside its terms (a
+Cascade Lake)."""
 COPY_CYCLES = 2.0
-"""What it takes to copy a vector of rows that are multiplied."""
+"""Cycles that it takes to copy a vector of rows that are multiplied (a Cascade Lake)."""
 PANEL_BYTES_AHEAD = 2048
 """How far ahead lines of a panel are fetched: 16 terms of two vectors of 512 bits."""
 TILE_SUMS = 22
@@ -128,7 +130,8 @@ TILE_SUMS = 22
 rows by two vectors, at 134 with 11, 127 with 12, 128 with 13 and 118 with 14 (a thread of a Cascade
 Lake, whose peak is 152)."""
 WIDE_TILE_SUMS = 24
-"""The same of wide panels: with more an iteration is one term, whose loop is not free there."""
+"""The same of wide panels: with more an iteration is one term (`SUM_MULTIPLY_ADDS`), whose loop is
+not free on a Cascade Lake."""
 DOT_TILE_SUMS = 28
 """The same of dot products of pairs, measured on a Zen 4, where either begins once a cycle."""
 PANEL_LOADS = 1.25
@@ -138,4 +141,5 @@ DOT_LOADS = 0.75
 """The same beside dot products of pairs, on a Zen 4."""
 ROW_LOADS = 0.5
 """The same of an element of a row, which comes from the nearest cache: 128 rows by 768x768 run at
-129 GF/s in tiles of 10 rows by two vectors, at 131 in tiles of 7 by three, and at 136 of 8."""
+129 GF/s in tiles of 10 rows by two vectors, at 131 in tiles of 7 by three, and at 136 of 8 (the
+same thread)."""

@@ -14,9 +14,10 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, VectorType, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.monoid import Monoid, reductions
 from lamina.passes.schedule.body import Body, Lane, choose, vector_reduce
-from lamina.passes.schedule.combine import combine, identity_value
+from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index, vector_of
 from lamina.passes.schedule.stages import Stage
 

@@ -6,12 +6,12 @@ from dataclasses import replace
 
 from xdsl.dialects import arith, scf, vector
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
-from xdsl.ir import Attribute, Block, SSAValue
+from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop.memory_ops import store_op
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.plain_ops import plain_op
-from lamina.passes.schedule.emitter import Emitter, number_attribute
+from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.strided_access import Elements, can_interleave, interleave
 
 
@@ -102,18 +102,3 @@ def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SS
     if kind == i1:
         table = COMBINE_BOOLEAN
     return emit.add(binary_op(table[combiner], left, right))
-
-
-def identity_value(combiner: str, element: Attribute) -> Attribute:
-    """The number that a combiner begins at, which changes nothing but the sign of a zero.
-
-    Sums begin at 0.0, as torch's do: none is -0.0.
-    """
-    if not isinstance(element, IntegerType | IndexType):
-        values = {"add": 0.0, "mul": 1.0, "max": float("-inf"), "min": float("inf")}
-        return number_attribute(values[combiner], element)
-    bits = element.bitwidth if isinstance(element, IntegerType) else 64
-    low, high = (0, 1) if bits == 1 else (-(1 << bits - 1), (1 << bits - 1) - 1)
-    full = 1 if bits == 1 else -1
-    values = {"add": 0, "mul": 1, "max": low, "min": high, "and": full, "or": 0}
-    return number_attribute(values[combiner], element)

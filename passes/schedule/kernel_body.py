@@ -12,13 +12,13 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.memory_ops import store_op
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.op_disposal import erase
 from lamina.dialects.op_list import instances_under
 from lamina.passes.schedule.call_extents import CallExtents
-from lamina.passes.schedule.combine import identity_value
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import count_of, ends_of, expand_live_ops, joined_live_rows

@@ -16,11 +16,12 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, LiveTurnsOp, YieldOp
 from lamina.dialects.loop.clauses import By
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.cost.sweep_limits import CLEARING_UNROLL
 from lamina.passes.schedule.body import Body, Lane, load
-from lamina.passes.schedule.combine import combine, identity_value, store
+from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep

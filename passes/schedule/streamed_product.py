@@ -17,6 +17,7 @@ from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Block, SSAValue
 
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.pairs import TILE_PANEL
@@ -24,7 +25,7 @@ from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
-from lamina.passes.schedule.combine import combine, identity_value, store
+from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum

@@ -10,7 +10,7 @@ import pytest
 from xdsl.dialects.builtin import FloatAttr, IntegerAttr, IntegerType, Signedness, f32, i1, i8, i64
 from xdsl.ir import Attribute
 
-from lamina.lowering.prims_to_loop.monoids import identity
+from lamina.dialects.loop.identities import identity_value
 
 _COMBINERS: dict[str, Callable[[Any, Any], Any]] = {
     "add": np.add,
@@ -39,7 +39,7 @@ _PAIRS = [
 
 @pytest.mark.parametrize(("combiner", "element"), _PAIRS, ids=str)
 def test_an_identity_changes_nothing(combiner: str, element: Attribute) -> None:
-    start = identity(combiner, element)
+    start = identity_value(combiner, element)
     assert isinstance(start, IntegerAttr | FloatAttr)
     for number in _NUMBERS[element]:
         begun = np.array(start.value.data).astype(number.dtype)
