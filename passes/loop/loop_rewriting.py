@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import TypedDict, TypeVar, Unpack
 
 from xdsl.ir import Attribute, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -78,60 +78,53 @@ def rebuild(
     return new
 
 
-def change(
-    op: GenericOp,
-    *,
-    domain: Sequence[int] | None = None,
-    reads: Sequence[Read] | None = None,
-    inputs: Sequence[SSAValue] | None = None,
-    input_maps: Sequence[AffineMap] | None = None,
-    pads: Sequence[Attribute | None] | None = None,
-    sources: Sequence[SSAValue] | None = None,
-    output_maps: Sequence[AffineMap] | None = None,
-    combiners: Sequence[str] | None = None,
-) -> GenericOp:
+class NestParts(TypedDict, total=False):
+    """Parts of a nest that leave its results what they are."""
+
+    domain: Sequence[int]
+    reads: Sequence[Read]
+    inputs: Sequence[SSAValue]
+    input_maps: Sequence[AffineMap]
+    pads: Sequence[Attribute | None]
+    sources: Sequence[SSAValue]
+    output_maps: Sequence[AffineMap]
+    combiners: Sequence[str]
+
+
+_MADE_AGAIN = frozenset({"slices", "identities"})
+"""Nests with one of these properties are made again by `change`."""
+
+
+def change(op: GenericOp, **parts: Unpack[NestParts]) -> GenericOp:
     """`op` with the named parts replaced: the nest itself, or a copy in its place.
 
     A nest that stays what it is, as long as its results have the same types, need not be made
     again: a third of the time of `rebuild`. Callers ask for no new object.
     """
     held = op.properties
-    if not _UNCHANGED.isdisjoint(held) or op.indices or op.sizes:
-        return rebuild(
-            op,
-            domain=domain,
-            reads=reads,
-            inputs=inputs,
-            input_maps=input_maps,
-            pads=pads,
-            sources=sources,
-            output_maps=output_maps,
-            combiners=combiners,
-        )
-    if reads is not None:
-        inputs = [value for value, _, _ in reads]
-        input_maps = [index_map for _, index_map, _ in reads]
-        pads = [pad for _, _, pad in reads]
-    if domain is not None:
-        held["domain"] = array64(*domain)
-    if input_maps is not None:
-        held["input_maps"] = index_maps(*input_maps)
-    if pads is not None:
-        held["pads"] = pads_of(pads)
-    if output_maps is not None:
-        held["output_maps"] = index_maps(*output_maps)
-    if combiners is not None:
-        held["combiners"] = words(*combiners)
-    if inputs is not None or sources is not None:
+    if not _MADE_AGAIN.isdisjoint(held) or op.indices or op.sizes:
+        return rebuild(op, **parts)
+    if "reads" in parts:
+        reads = parts.pop("reads")
+        parts["inputs"] = [value for value, _, _ in reads]
+        parts["input_maps"] = [index_map for _, index_map, _ in reads]
+        parts["pads"] = [pad for _, _, pad in reads]
+    if "domain" in parts:
+        held["domain"] = array64(*parts["domain"])
+    if "input_maps" in parts:
+        held["input_maps"] = index_maps(*parts["input_maps"])
+    if "pads" in parts:
+        held["pads"] = pads_of(parts["pads"])
+    if "output_maps" in parts:
+        held["output_maps"] = index_maps(*parts["output_maps"])
+    if "combiners" in parts:
+        held["combiners"] = words(*parts["combiners"])
+    if "inputs" in parts or "sources" in parts:
+        inputs, sources = parts.get("inputs", op.inputs), parts.get("sources", op.sources)
         outs = op.outs
-        inputs, sources = _given(inputs, op.inputs), _given(sources, op.sources)
         set_operands(op, [*inputs, *sources, *outs])
         held[SEGMENTS] = segment_sizes(len(inputs), len(sources), len(outs), 0, 0)
     return op
-
-
-_UNCHANGED = frozenset({"slices", "identities"})
-"""Properties of nests that `change` makes again."""
 
 
 def replace_body(op: GenericOp, body: Region) -> None:
