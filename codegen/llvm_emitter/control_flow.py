@@ -222,9 +222,10 @@ def _call(w: FunctionWriter, op: func.CallOp) -> None:
         raise unsupported(op, "kernels have no results", "a memref argument that is written")
     callee = op.callee.root_reference.data
     arguments = [*(w.typed(v) for v in op.operands), f"ptr {w.status}"]
-    if callee in w.module.team_kernels:
+    if (loops := w.module.team_kernels.get(callee)) is not None:
         thread, threads, counter = w.team
         arguments += [f"i64 {thread}", f"i64 {threads}", f"ptr {counter}"]
+        arguments += [f"i64 {w.loop_numbers(loops)}"] if loops else []
     symbol = function_symbol(callee)
     if symbol in w.module.elsewhere:
         kinds = ", ".join(argument.partition(" ")[0] for argument in arguments)

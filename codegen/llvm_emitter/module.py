@@ -30,6 +30,7 @@ from lamina.codegen.llvm_emitter import (
     tiles,
     vector,
 )
+from lamina.codegen.llvm_emitter.shared_loops import chunked_loops
 from lamina.codegen.llvm_emitter.symbols import escaped, function_symbol
 from lamina.codegen.llvm_emitter.writer import (
     EmitOptions,
@@ -114,7 +115,7 @@ class ProgramEmitter:
         writer = self._writer
         self._added[kernel] = kernel.function_type
         if SHARED in kernel.attributes and writer.options.openmp:
-            writer.team_kernels.add(kernel.sym_name.data)
+            writer.team_kernels[kernel.sym_name.data] = chunked_loops(kernel)
         _kernel(writer, kernel, "internal" if self._hand_over is None else "hidden")
         self._size += len(writer.functions[-1])
         if self._hand_over is not None and self._size > UNIT_CHARACTERS:
@@ -180,6 +181,9 @@ def _kernel(writer: ModuleWriter, op: func.FuncOp, linkage: str) -> None:
     if op.sym_name.data in writer.team_kernels:
         w.team = ("%thread", "%threads", "%arrived")
         parameters += ["i64 %thread", "i64 %threads", "ptr %arrived"]
+        if writer.team_kernels[op.sym_name.data]:
+            w.first_loop = "%loops"
+            parameters.append(f"i64 {w.first_loop}")
     w.run(op.body.block)
     header = f"define {linkage} void @{symbol}({', '.join(parameters)})"
     writer.functions.append(w.text(header))

@@ -3,8 +3,8 @@
 The body of a team is outlined; what it uses from outside travels in a struct on the caller's stack,
 behind the counter of its barriers, and with the address of the entry's arguments. Kernels that a
 team calls take the thread's number, the number of threads and that counter; `scf.parallel` in them
-is split into as many equal runs as there are threads. Outside of teams, or without an OpenMP
-runtime, all of this is what one thread does.
+is shared out (`shared_loops.py`). Outside of teams, or without an OpenMP runtime, all of this is
+what one thread does.
 """
 
 from collections.abc import Iterator
@@ -14,8 +14,8 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from lamina.codegen.llvm_emitter.control_flow import emit_loop
-from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter, unsupported
+from lamina.codegen.llvm_emitter.shared_loops import chunked_loops, emit_numbers, emit_parallel
+from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import BarrierOp, NumThreadsOp, SingleOp, TeamOp, ThreadOp
 from lamina.dialects.op_list import ops_of
@@ -33,6 +33,7 @@ OPENMP_SYMBOLS = (
 TEAM_SIZE = "omp_get_max_threads"
 
 #: The barrier's counter has cache lines of its own: waiting threads read nothing that others write.
+#: In the second of them stands where the numbers of loops are (`shared_loops.py`).
 COUNTER = "i64, [120 x i8]"
 COUNTER_ALIGNMENT = 128
 
@@ -53,8 +54,9 @@ SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp, ThreadOp, NumThreadsOp)
 """What a kernel does together with the other threads of a team, or apart from them."""
 
 
-def team_kernels(module: ModuleOp) -> set[str]:
-    """Names of the kernels that some team calls and that need to know their thread."""
+def team_kernels(module: ModuleOp) -> dict[str, int]:
+    """The kernels that some team calls and that need to know their thread: names, and how many of
+    their loops are taken in chunks."""
     functions = {
         f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
     }
@@ -64,39 +66,10 @@ def team_kernels(module: ModuleOp) -> set[str]:
             if isinstance(call, func.CallOp):
                 found.add(call.callee.root_reference.data)
     return {
-        name
+        name: chunked_loops(functions[name])
         for name in found & functions.keys()
         if any(isinstance(op, SHARED_OPS) for op in functions[name].body.ops)
     }
-
-
-def _parallel(w: FunctionWriter, op: scf.ParallelOp) -> None:
-    if len(op.lowerBound) != 1 or op.initVals:
-        raise unsupported(op, "one dimension and no reductions", "scf.for inside scf.parallel")
-    lower, upper, step = (w.value(v[0]) for v in (op.lowerBound, op.upperBound, op.step))
-    if w.team != ALONE and not w.before_loop:
-        lower, upper = _share(w, lower, upper, step)
-    emit_loop(w, (lower, upper, step), op.body.block, (), ())
-
-
-def _share(w: FunctionWriter, lower: str, upper: str, step: str) -> tuple[str, str]:
-    """This thread's [first, last) of lower..upper: shares differ by at most one iteration."""
-    me, threads, _ = w.team
-    span = w.emit(f"sub nsw i64 {upper}, {lower}")
-    span = w.intrinsic("smax", "i64", [span, "0"])
-    rounded = w.emit(f"add i64 {span}, {step}")
-    rounded = w.emit(f"sub i64 {rounded}, 1")
-    count = w.emit(f"udiv i64 {rounded}, {step}")
-    each = w.emit(f"udiv i64 {count}, {threads}")
-    rest = w.emit(f"urem i64 {count}, {threads}")
-    before = w.emit(f"mul i64 {me}, {each}")
-    extra = w.intrinsic("umin", "i64", [me, rest])
-    begin = w.emit(f"add i64 {before}, {extra}")
-    more = w.emit(f"zext i1 {w.emit(f'icmp ult i64 {me}, {rest}')} to i64")
-    end = w.emit(f"add i64 {begin}, {w.emit(f'add i64 {each}, {more}')}")
-    first = w.emit(f"add i64 {lower}, {w.emit(f'mul i64 {begin}, {step}')}")
-    last = w.emit(f"add i64 {lower}, {w.emit(f'mul i64 {end}, {step}')}")
-    return first, w.intrinsic("smin", "i64", [last, upper])
 
 
 def _team(w: FunctionWriter, op: TeamOp) -> None:
@@ -125,14 +98,22 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
     w.line(f"store ptr {w.arguments}, ptr {_field(w, layout, context, ARGUMENTS)}")
     for number, value in enumerate(captured):
         w.line(f"store {w.typed(value)}, ptr {_field(w, layout, context, number)}")
-    _thread_function(w, name, op, layout, captured)
+    loops = _thread_function(w, name, op, layout, captured)
     w.module.declare("GOMP_parallel", "void", "ptr, ptr, i32, i32")
-    threads = "0"
-    if op.max_threads is not None:
+    threads, stack = "0", ""
+    if loops:
+        w.module.declare("llvm.stacksave.p0", "ptr", "")
+        stack = w.call("llvm.stacksave.p0", "ptr", "")
+        threads = emit_numbers(w, context, loops)
+    elif op.max_threads is not None:
         w.module.declare("omp_get_max_threads", "i32", "")
-        usual = w.call("omp_get_max_threads", "i32", "")
-        threads = w.intrinsic("smin", "i32", [usual, str(op.max_threads.value.data)])
+        threads = w.call("omp_get_max_threads", "i32", "")
+    if op.max_threads is not None:
+        threads = w.intrinsic("smin", "i32", [threads, str(op.max_threads.value.data)])
     w.line(f"call void @GOMP_parallel(ptr @{name}, ptr {context}, i32 {threads}, i32 0)")
+    if loops:
+        w.module.declare("llvm.stackrestore.p0", "void", "ptr")
+        w.line(f"call void @llvm.stackrestore.p0(ptr {stack})")
     if after:
         w.jump(after)
         w.start_block(after)
@@ -173,8 +154,9 @@ def _captured(w: FunctionWriter, op: TeamOp) -> list[SSAValue]:
 
 def _thread_function(
     w: FunctionWriter, name: str, op: TeamOp, layout: str, captured: list[SSAValue]
-) -> None:
-    """Writes what each thread of the team runs: the body."""
+) -> int:
+    """Writes what each thread of the team runs: the body. Gives how many of its loops are taken in
+    chunks."""
     t = FunctionWriter(w.module, name, w.emitters)
     for value, operand in w.values.items():
         if not operand.startswith("%"):
@@ -187,6 +169,7 @@ def _thread_function(
     t.team = (_asked(t, "omp_get_thread_num"), _asked(t, "omp_get_num_threads"), "%context")
     t.run(op.body.block)
     w.module.functions.append(t.text(f"define internal void @{name}(ptr %context)"))
+    return t.team_loops
 
 
 def _asked(w: FunctionWriter, question: str) -> str:
@@ -274,7 +257,7 @@ def _num_threads(w: FunctionWriter, op: NumThreadsOp) -> None:
 EMITTERS: dict[type[Operation], Emitter] = {
     ThreadOp: _thread,
     NumThreadsOp: _num_threads,
-    scf.ParallelOp: _parallel,
+    scf.ParallelOp: emit_parallel,
     TeamOp: _team,
     SingleOp: _single,
     BarrierOp: _barrier,

@@ -40,6 +40,9 @@ Team = tuple[str, str, str]
 ALONE: Team = ("0", "1", "null")
 """One thread that is in no team."""
 
+NO_NUMBERS = -1
+"""The first loop of a kernel whose loops, as they are taken in chunks, have no numbers."""
+
 Place = tuple[int, str]
 """A memref of an entry: the number of the argument that it is in, and the offset in bytes."""
 
@@ -51,7 +54,8 @@ class ModuleWriter:
     """What the functions of one program share: declarations, helpers, messages.
 
     Functions that are called from here and stand in another module of LLVM's are `elsewhere`; those
-    of `team_kernels` are told which thread of a team runs them.
+    of `team_kernels` are told which thread of a team runs them, and which of its numbers are those
+    of so many loops.
     """
 
     target: Target
@@ -63,7 +67,7 @@ class ModuleWriter:
     helpers: dict[str, str] = field(default_factory=dict)
     messages: dict[str, int] = field(default_factory=dict)
     registers: dict[int, tuple[Attribute, str]] = field(default_factory=dict)
-    team_kernels: set[str] = field(default_factory=set)
+    team_kernels: dict[str, int] = field(default_factory=dict)
     elsewhere: set[str] = field(default_factory=set)
     uses_tiles: bool = False
 
@@ -109,6 +113,9 @@ class FunctionWriter:
         self.teams = 0
         self.vector_calls = 0
         self.team = ALONE
+        self.first_loop = str(NO_NUMBERS)
+        self.shared_loops = 0
+        self.team_loops = 0
         self.status = "%status"
         self.streams = False
 
@@ -128,6 +135,14 @@ class FunctionWriter:
         """The number of the next team that this function starts."""
         self.teams += 1
         return self.teams
+
+    def loop_numbers(self, loops: int) -> int:
+        """The first number, of those of the team, of a kernel that is called here and has so many
+        loops in chunks; `NO_NUMBERS` where it may be called again."""
+        if self.team == ALONE or self.before_loop:
+            return NO_NUMBERS
+        self.team_loops += loops
+        return self.team_loops - loops
 
     def value(self, ssa: SSAValue) -> str:
         """The LLVM operand of an SSA value; that of a place is written where it is asked for."""

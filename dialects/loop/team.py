@@ -32,6 +32,11 @@ SHARED = "lamina.shared"
 """Attribute of a kernel that threads of a team may run together. It is told which thread runs it,
 and runs on one where no team calls it."""
 
+CHUNK = "lamina.chunk"
+"""Attribute of an `scf.parallel` at the top of a kernel: how many iterations a thread of a team
+takes at a time, of its own share first, then of what others have not begun of theirs, much as under
+OpenMP's dynamic schedule. Without it each thread runs its share."""
+
 
 class _BodyOp(IRDLOperation, ABC):
     """An op around others, which read values from outside of it."""
@@ -175,4 +180,13 @@ def _verify_place(op: Operation) -> None:
         raise VerifyException(f"{op.name}: stands in {outer.name}, not in a team or a kernel")
 
 
-__all__ = ["SHARED", "BarrierOp", "NumThreadsOp", "SingleOp", "TeamOp", "ThreadOp", "team_of"]
+__all__ = [
+    "CHUNK",
+    "SHARED",
+    "BarrierOp",
+    "NumThreadsOp",
+    "SingleOp",
+    "TeamOp",
+    "ThreadOp",
+    "team_of",
+]

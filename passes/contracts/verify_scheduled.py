@@ -9,7 +9,7 @@ from graphlib import CycleError, TopologicalSorter
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import DenseArrayBase, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, StringAttr
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from lamina.codegen.target import STACK_BYTES
@@ -24,7 +24,7 @@ from lamina.dialects.loop import (
     TeamOp,
 )
 from lamina.dialects.loop.scalar_ops import constant_integer
-from lamina.dialects.loop.team import SHARED
+from lamina.dialects.loop.team import CHUNK, SHARED
 from lamina.dialects.op_list import list_ops, ops_of
 from lamina.passes.calls.callee_programs import CALLEE
 from lamina.passes.contracts.contracts import verify_addressable
@@ -222,6 +222,8 @@ def _verify_kernel(function: func.FuncOp) -> None:
             allowed.add(type(op))
         if type(op) in (scf.ForOp, scf.ParallelOp):
             _verify_steps(op)  # pyright: ignore[reportArgumentType]
+            if CHUNK in op.attributes:
+                _verify_chunk(op, function)
 
 
 def _verify_kind(op: Operation, kernel: func.FuncOp) -> None:
@@ -231,6 +233,15 @@ def _verify_kind(op: Operation, kernel: func.FuncOp) -> None:
         raise invalid(op, "stands in a kernel; only entries call what is outside")
     if isinstance(op, GenericOp | KernelOp) or dialect not in KERNEL_DIALECTS:
         raise invalid(op, f"stands in kernel @{kernel.sym_name.data}, and is not scheduled")
+
+
+def _verify_chunk(op: Operation, kernel: func.FuncOp) -> None:
+    """Iterations are taken in chunks of loops that a team shares out."""
+    if not isinstance(op, scf.ParallelOp) or op.parent is not kernel.body.block:
+        raise invalid(op, f"has {CHUNK}, and is no scf.parallel at the top of its kernel")
+    chunk = op.attributes[CHUNK]
+    if not isinstance(chunk, IntegerAttr) or chunk.value.data < 1:
+        raise invalid(op, f"{CHUNK} is a positive number of iterations, not {chunk}")
 
 
 def _verify_steps(loop: scf.ForOp | scf.ParallelOp) -> None:

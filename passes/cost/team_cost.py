@@ -36,6 +36,13 @@ LONGEST_SINGLE = 40_000
 """Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
 meanwhile its threads belong to others."""
 
+CHUNK_NANOSECONDS = 5_000
+"""What a thread takes of a loop at a time, at least: a hundred times what it takes to ask for it,
+an addition to a number that another core may have (50 ns)."""
+LEAST_CHUNKS = 4
+"""Of a loop, below which each thread runs its share at once: with fewer there is nothing to take
+from a thread that is late, as it is in the last chunk of its share."""
+
 
 def team_pays(nanoseconds: int, barriers: int, target: Target) -> bool:
     """Whether two threads save more of this work of one than a fork and these barriers take."""
@@ -62,6 +69,15 @@ def live_of_kernel(function: func.FuncOp) -> LiveRows | None:
 def sharing_pays(nanoseconds: int, target: Target) -> bool:
     """Whether a kernel of a team is better shared among its threads than left to one."""
     return nanoseconds - nanoseconds // LEAST_THREADS >= target.barrier_nanoseconds
+
+
+def iterations_at_a_time(iterations: int, nanoseconds: int) -> int | None:
+    """How many iterations of a loop that takes so long on one core a thread takes at a time; None
+    where it should run its share at once."""
+    if iterations < LEAST_CHUNKS:
+        return None
+    chunk = max(1, -(-CHUNK_NANOSECONDS * iterations // max(1, nanoseconds)))
+    return chunk if iterations >= LEAST_CHUNKS * chunk else None
 
 
 def kernel_nanoseconds(function: func.FuncOp, machine: Roofline) -> int:

@@ -2,20 +2,24 @@
 
 A kernel is shared if threads save more of it than a barrier takes, and if all that it does outside
 of its parallel loops may be left to one thread. Its serial steps go to that thread (`loop.single`),
-with barriers where order matters. `lamina.shared` says so. Whether a team calls it is a
-matter of the program (`merge-parallel-regions`), on which the code of the kernel does not depend.
+with barriers where order matters. `lamina.shared` says so. Of a loop with many iterations a thread
+takes some at a time (`lamina.chunk`, which a text may say itself): one that is done with its own
+goes on with what others have not begun. Whether a team calls the kernel is a matter of the program
+(`merge-parallel-regions`), on which the code of the kernel does not depend.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, UnitAttr
+from xdsl.dialects import func, scf
+from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.team import SHARED
-from lamina.passes.cost.team_cost import NANOSECONDS, sharing_pays
+from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.loop.team import CHUNK, SHARED
+from lamina.passes.cost.team_cost import NANOSECONDS, iterations_at_a_time, sharing_pays
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.parallel.team_steps import share_out
 
@@ -38,3 +42,26 @@ class ShareKernelsPass(KernelPass):
         )
         if kernel.body.blocks and pays and share_out(kernel.body.block):
             kernel.attributes[SHARED] = UnitAttr()
+            if isinstance(estimate, IntegerAttr):
+                _note_chunks(kernel, estimate.value.data)
+
+
+def _note_chunks(kernel: func.FuncOp, nanoseconds: int) -> None:
+    """Say how many iterations a thread takes at a time of loops whose number of them is known."""
+    loops = [op for op in block_ops(kernel.body.block) if isinstance(op, scf.ParallelOp)]
+    rounds = [_iterations(loop) for loop in loops]
+    if None in rounds:
+        return
+    for loop, count in zip(loops, rounds, strict=True):
+        if (chunk := iterations_at_a_time(count or 0, nanoseconds // len(loops))) is not None:
+            loop.attributes.setdefault(CHUNK, IntegerAttr(chunk, i64))
+
+
+def _iterations(loop: scf.ParallelOp) -> int | None:
+    """How often a loop of one index goes round; None where that is not known."""
+    bounds = (*loop.lowerBound, *loop.upperBound, *loop.step)
+    numbers = [constant_integer(value) for value in bounds]
+    if len(numbers) != 3 or None in numbers:
+        return None
+    lower, upper, step = (number or 0 for number in numbers)
+    return max(0, -((lower - upper) // step))

@@ -213,3 +213,33 @@ func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {la
   memref.store %v, %y[%z] : memref<1xf32>
   func.return
 }
+
+// -----
+
+// CHECK:         scf.parallel: lamina.chunk is a positive number of iterations, not 0 : i64
+func.func private @kernel_0(%x: memref<8xf32>) attributes {lamina.kernel} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %8 = arith.constant 8 : index
+  %f = arith.constant 0.0 : f32
+  "scf.parallel"(%0, %8, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %f, %x[%i] : memref<8xf32>
+    scf.reduce
+  }) {lamina.chunk = 0 : i64} : (index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// CHECK:         scf.for: has lamina.chunk, and is no scf.parallel at the top of its kernel
+func.func private @kernel_0(%x: memref<8xf32>) attributes {lamina.kernel} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %8 = arith.constant 8 : index
+  %f = arith.constant 0.0 : f32
+  scf.for %i = %0 to %8 step %1 {
+    memref.store %f, %x[%i] : memref<8xf32>
+  } {lamina.chunk = 2 : i64}
+  func.return
+}

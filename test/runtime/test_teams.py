@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 
 import lamina
+import lamina.passes.cost.team_cost as team_cost
 import lamina.passes.schedule.choose_products as choose_products
 import lamina.passes.schedule.choose_rows as choose_rows
 import lamina.passes.schedule.choose_schedule as choose_schedule
@@ -67,9 +68,12 @@ def threads(count: int) -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-@pytest.fixture
-def eager_to_fork(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Everything that could run on several threads does, however small it is."""
+@pytest.fixture(params=[False, True], ids=["shares", "chunks"])
+def eager_to_fork(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that could run on several threads does, however small it is: each thread its
+    share, or one iteration at a time."""
+    if request.param:
+        monkeypatch.setattr(team_cost, "CHUNK_NANOSECONDS", 0)
     host = replace(Target.host(), fork_nanoseconds=0, barrier_nanoseconds=0)
     monkeypatch.setattr(target, "_host", lambda: host)
     for module in (choose_rows, choose_products, choose_schedule, choose_unstructured):
@@ -94,13 +98,19 @@ def test_a_program_of_many_kernels_forks_once() -> None:
     assert compiled.ir("llvm").count("call void @GOMP_parallel(") == 1
 
 
+def test_chunks_are_where_there_is_work_for_several() -> None:
+    text = compile_module(mixed(256), cache=False).ir("scheduled")
+    assert "lamina.chunk" in text
+    assert "lamina.chunk" not in compile_module(mixed(8), cache=False).ir("scheduled")
+
+
 def test_small_programs_have_no_team() -> None:
     assert "loop.team" not in compile_module(mixed(8), cache=False).ir("scheduled")
 
 
 @pytest.mark.usefixtures("eager_to_fork")
 @pytest.mark.parametrize("size", [5, 16, 33])
-@pytest.mark.parametrize("count", [1, 2, 4])
+@pytest.mark.parametrize("count", [1, 2, 4, 7])
 def test_results_are_those_of_the_interpreter(size: int, count: int) -> None:
     wanted = run_module(mixed(size), inputs(size))
     compiled = compile_module(mixed(size), cache=False)

@@ -1,0 +1,68 @@
+"""Loops of which the threads of a team take some iterations at a time (`lamina.chunk`)."""
+
+import os
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from lamina.codegen import jit
+from lamina.codegen.llvm_emitter import EmitOptions
+from lamina.codegen.target import Target
+
+Program = Callable[..., None]
+
+SLOW = """
+func.func private @slow(%by: memref<64xi64>, %sums: memref<64xi64>) attributes {lamina.kernel} {
+  %me = loop.thread : index
+  %thread = arith.index_cast %me : index to i64
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %16 = arith.constant 16 : index
+  %64 = arith.constant 64 : index
+  %many = arith.constant 5000000 : index
+  %factor = arith.constant 6364136223846793005 : i64
+  "scf.parallel"(%0, %64, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %thread, %by[%i] : memref<64xi64>
+    %is_slow = arith.cmpi slt, %i, %16 : index
+    %rounds = arith.select %is_slow, %many, %1 : index
+    %sum = scf.for %j = %0 to %rounds step %1 iter_args(%x = %factor) -> (i64) {
+      %y = arith.muli %x, %factor : i64
+      scf.yield %y : i64
+    }
+    memref.store %sum, %sums[%i] : memref<64xi64>
+    scf.reduce
+  }) {lamina.chunk = 1 : i64} : (index, index, index) -> ()
+  func.return
+}
+func.func @main(%by: memref<64xi64>, %sums: memref<64xi64>) attributes {lamina.entry} {
+  loop.team {
+    func.call @slow(%by, %sums) : (memref<64xi64>, memref<64xi64>) -> ()
+  }
+  func.return
+}
+"""
+
+
+@pytest.mark.parametrize("limit", [0, 1, 2, 5, 63, 64])
+def test_chunks_cover_each_iteration_once(build: Callable[[str], Program], limit: int) -> None:
+    count, by, other = (np.zeros(64, np.int64) for _ in range(3))
+    build("chunked_loops")("main", np.array([limit]), count, by, other)
+    expected = np.zeros(64, np.int64)
+    expected[1:limit:2] = 9  # a loop of the program runs three times what calls the kernel thrice
+    np.testing.assert_array_equal(count, expected)
+    # Each run multiplies by ten and adds its thread, which is one of two: digits are runs.
+    assert (by < 10**3).all() and (other < 10**6).all()
+
+
+def test_a_thread_takes_what_another_has_not_begun(
+    compile_scheduled: Callable[[str, Target, EmitOptions], Program],
+) -> None:
+    """The first 16 iterations, all in the first thread's share, take 5 ms and more each."""
+    if not jit.default_options().openmp or (os.cpu_count() or 1) < 2:
+        pytest.skip("one thread takes everything")
+    by, sums = np.full(64, -1), np.zeros(64, np.int64)
+    compile_scheduled(SLOW, Target.parse("host"), EmitOptions(openmp=True))("main", by, sums)
+    assert (sums[:16] == sums[0]).all() and (sums[16:] == sums[63]).all()
+    assert set(by[:16]) > {0}, by
