@@ -9,7 +9,7 @@ from xdsl.dialects.builtin import IndexType, IntegerType, VectorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop.scalar_ops import constant_integer
-from lamina.dialects.loop.team import ThreadOp
+from lamina.dialects.loop.team import NumThreadsOp, ThreadOp
 
 Range = tuple[int, int]
 """The least and the largest value, both included."""
@@ -48,8 +48,9 @@ class IndexRanges:
             bounds = zip(op.lowerBound, op.upperBound, op.step, strict=True)
             for position, of_dim in zip(op.body.block.args, bounds, strict=True):
                 self._known[position] = self._position(*of_dim)
-        elif isinstance(op, ThreadOp):
-            self._known[op.result] = (0, _whole(op.result.type)[1])
+        elif isinstance(op, ThreadOp | NumThreadsOp):
+            least = 1 if isinstance(op, NumThreadsOp) else 0
+            self._known[op.result] = (least, _whole(op.result.type)[1])
         elif len(op.results) == 1 and _bits(op.results[0].type):
             low, high = _whole(op.results[0].type)
             found = self._result(op)

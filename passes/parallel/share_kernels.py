@@ -17,11 +17,14 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.team import CHUNK, SHARED
 from lamina.passes.cost.team_cost import NANOSECONDS, iterations_at_a_time, sharing_pays
 from lamina.passes.kernel_passes import KernelPass
+from lamina.passes.memory.index_ranges import IndexRanges
 from lamina.passes.parallel.team_steps import share_out
+
+UNBOUNDED = 1 << 40
+"""Iterations of a loop of which no range says how many there are at most."""
 
 
 @dataclass(frozen=True)
@@ -47,21 +50,25 @@ class ShareKernelsPass(KernelPass):
 
 
 def _note_chunks(kernel: func.FuncOp, nanoseconds: int) -> None:
-    """Say how many iterations a thread takes at a time of loops whose number of them is known."""
-    loops = [op for op in block_ops(kernel.body.block) if isinstance(op, scf.ParallelOp)]
-    rounds = [_iterations(loop) for loop in loops]
-    if None in rounds:
-        return
-    for loop, count in zip(loops, rounds, strict=True):
-        if (chunk := iterations_at_a_time(count or 0, nanoseconds // len(loops))) is not None:
+    """Say how many iterations a thread takes at a time of loops whose number of them is bounded.
+
+    Where they end at numbers of the call, the time is that of as many as there can be.
+    """
+    ranges = IndexRanges()
+    rounds: dict[scf.ParallelOp, int] = {}
+    for op in block_ops(kernel.body.block):
+        ranges.note(op)
+        if isinstance(op, scf.ParallelOp):
+            rounds[op] = _most_rounds(op, ranges)
+    for loop, count in rounds.items():
+        chunk = iterations_at_a_time(count, nanoseconds // len(rounds))
+        if chunk is not None and count < UNBOUNDED:
             loop.attributes.setdefault(CHUNK, IntegerAttr(chunk, i64))
 
 
-def _iterations(loop: scf.ParallelOp) -> int | None:
-    """How often a loop of one index goes round; None where that is not known."""
-    bounds = (*loop.lowerBound, *loop.upperBound, *loop.step)
-    numbers = [constant_integer(value) for value in bounds]
-    if len(numbers) != 3 or None in numbers:
-        return None
-    lower, upper, step = (number or 0 for number in numbers)
-    return max(0, -((lower - upper) // step))
+def _most_rounds(loop: scf.ParallelOp, ranges: IndexRanges) -> int:
+    """How often a loop of one index goes round at most."""
+    (least, _), (_, most), (step, _) = (
+        ranges.of(bound[0]) for bound in (loop.lowerBound, loop.upperBound, loop.step)
+    )
+    return max(0, -((least - most) // max(1, step)))

@@ -160,3 +160,63 @@ func.func private @three(%x: memref<3xf32>, %y: memref<3xf32>) attributes {lamin
   }) : (index, index, index) -> ()
   func.return
 }
+
+// -----
+
+// Loops that end at a number of the call: of 64 iterations at most each takes 3.1 us; how many there
+// are of the other nobody knows.
+// CHECK-LABEL: @rows(
+// CHECK:         lamina.chunk = 2 : i64
+// CHECK-LABEL: @unbounded(
+// CHECK-NOT:     lamina.chunk
+func.func private @rows(%n: memref<i64>, %y: memref<64xf32>) attributes {lamina.kernel, lamina.nanoseconds = 200000 : i64} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %64 = arith.constant 64 : index
+  %f = arith.constant 0.0 : f32
+  %given = memref.load %n[] : memref<i64>
+  %count = arith.index_cast %given : i64 to index
+  %least = arith.maxsi %count, %1 : index
+  %end = arith.minsi %least, %64 : index
+  "scf.parallel"(%0, %end, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %f, %y[%i] : memref<64xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+func.func private @unbounded(%n: memref<i64>, %y: memref<64xf32>) attributes {lamina.kernel, lamina.nanoseconds = 200000 : i64} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %f = arith.constant 0.0 : f32
+  %given = memref.load %n[] : memref<i64>
+  %end = arith.index_cast %given : i64 to index
+  "scf.parallel"(%0, %end, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %f, %y[%i] : memref<64xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
+
+// -----
+
+// As many blocks as threads, four at most, of which each has at least one.
+// CHECK-LABEL: @blocks(
+// CHECK:         lamina.chunk = 1 : i64
+func.func private @blocks(%y: memref<64xf32>) attributes {lamina.kernel, lamina.nanoseconds = 400000 : i64} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %4 = arith.constant 4 : index
+  %64 = arith.constant 64 : index
+  %f = arith.constant 0.0 : f32
+  %threads = loop.num_threads : index
+  %blocks = arith.minsi %threads, %4 : index
+  %each = arith.divui %64, %blocks : index
+  "scf.parallel"(%0, %each, %1) <{operandSegmentSizes = array<i32: 1, 1, 1, 0>}> ({
+  ^bb0(%i: index):
+    memref.store %f, %y[%i] : memref<64xf32>
+    scf.reduce
+  }) : (index, index, index) -> ()
+  func.return
+}
