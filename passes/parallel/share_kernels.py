@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.team import CHUNK, SHARED
 from lamina.passes.cost.team_cost import NANOSECONDS, iterations_at_a_time, sharing_pays
 from lamina.passes.kernel_passes import KernelPass
@@ -54,21 +55,23 @@ def _note_chunks(kernel: func.FuncOp, nanoseconds: int) -> None:
 
     Where they end at numbers of the call, the time is that of as many as there can be.
     """
+    ops = block_ops(kernel.body.block)
+    loops = [op for op in ops if type(op) is scf.ParallelOp]
+    bounds = [value for loop in loops for value in loop.operands]
     ranges = IndexRanges()
-    rounds: dict[scf.ParallelOp, int] = {}
-    for op in block_ops(kernel.body.block):
+    for op in ops if any(constant_integer(value) is None for value in bounds) else ():
         ranges.note(op)
-        if isinstance(op, scf.ParallelOp):
-            rounds[op] = _most_rounds(op, ranges)
-    for loop, count in rounds.items():
-        chunk = iterations_at_a_time(count, nanoseconds // len(rounds))
+    for loop in loops:
+        count = _most_rounds(loop, ranges)
+        chunk = iterations_at_a_time(count, nanoseconds // len(loops))
         if chunk is not None and count < UNBOUNDED:
             loop.attributes.setdefault(CHUNK, IntegerAttr(chunk, i64))
 
 
 def _most_rounds(loop: scf.ParallelOp, ranges: IndexRanges) -> int:
     """How often a loop of one index goes round at most."""
-    (least, _), (_, most), (step, _) = (
-        ranges.of(bound[0]) for bound in (loop.lowerBound, loop.upperBound, loop.step)
+    lower, upper, step = (
+        (number, number) if (number := constant_integer(value)) is not None else ranges.of(value)
+        for value in (loop.lowerBound[0], loop.upperBound[0], loop.step[0])
     )
-    return max(0, -((least - most) // max(1, step)))
+    return max(0, -((lower[0] - upper[1]) // max(1, step[0])))
