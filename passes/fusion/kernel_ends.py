@@ -30,6 +30,7 @@ from lamina.dialects.loop.counted_rows import counted_sums, row_number
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
+from lamina.dialects.loop.masked_reads import masked_reads
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.passes.fusion.element_limits import (
@@ -144,6 +145,33 @@ def note_padded_masks(
     known = Numbers(len(arguments), calls, numbers)
     if wanted:
         _note_masks(kernel, {mask: known.of(Reach(count)) for mask, count in wanted})
+
+
+def note_masked_reads(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: dict[Reach, int],
+) -> None:
+    """Note the masks that say what a kernel wants of its arguments, where it copies these: what is
+    behind need not be there, though panels of products that it fills are whole."""
+    common = dict(_common_masks(calls))
+    arguments = kernel.body.block.args
+    given = {arguments[mask] for mask in common}
+    wanted = {
+        nest.inputs[guard.read]
+        for nest in nests
+        if nest.is_pointwise and given.intersection(nest.inputs)
+        for number, guards in masked_reads(nest, given).items()
+        if nest.inputs[number] in arguments
+        for guard in guards
+    }
+    if wanted:
+        known = Numbers(len(arguments), calls, numbers)
+        _note_masks(
+            kernel,
+            {m: known.of(Reach(count)) for m, count in common.items() if arguments[m] in wanted},
+        )
 
 
 def note_scatter_masks(

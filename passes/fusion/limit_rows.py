@@ -53,6 +53,7 @@ from lamina.passes.fusion.kernel_ends import (
     live_sums,
     note_bounds,
     note_ends,
+    note_masked_reads,
     note_padded_masks,
     note_scatter_masks,
     reaches,
@@ -227,6 +228,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
     note_bounds(kernel, nests, calls, numbers)
     note_ends(kernel, nests, calls, numbers)
     note_padded_masks(kernel, nests, calls, numbers)
+    note_masked_reads(kernel, nests, calls, numbers)
     note_columns(kernel, nests, calls, numbers)
     note_zeros(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)

@@ -12,7 +12,8 @@ so by `lamina.compact`; others keep the layout of their types.
 
 Element (i, j) is at `i * %size_b + j`. Kernels say the same of their own arguments; `apply-
 schedule` computes addresses so. Of a kernel, all nests that touch such an argument run in tasks of
-rows, or are scatters, and vectors run along what is contiguous; else the argument stays as it is.
+rows, in tiles of products, or are scatters, and vectors run along what is contiguous; else the
+argument stays as it is.
 """
 
 from __future__ import annotations
@@ -37,13 +38,14 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp, ScatterOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel import before_reshapes
-from lamina.dialects.loop.schedules import NestSchedule, RowTasksAttr
+from lamina.dialects.loop.schedules import NestSchedule, ProductTasksAttr, RowTasksAttr
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
 from lamina.passes.contracts.derived_sizes import multiples_in
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_calls
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import limits_of, open_axes, reshaped_extents
+from lamina.passes.schedule.compact_products import product_accesses
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.live_rows import kept_digits
 from lamina.passes.schedule.stages import Access, Stage, collapse_rows, stages_of, take_inner
@@ -223,6 +225,10 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
         for value in _out_of_reach(op, {arguments[n]: e for n, e in extents.items()}):
             allowed[value] = False
     for part, tasks, rows in zip(parts, schedules_of(kernel, parts), joined, strict=True):
+        if part.kind is ProductTasksAttr:
+            for access, fits in product_accesses(part, tasks, _strided):
+                allowed[access.memory] &= fits
+            continue
         if part.kind is not RowTasksAttr:
             continue
         stages = stages_of([stage.op for stage in part.stages])
@@ -239,7 +245,9 @@ def _refused(kernel: func.FuncOp, extents: Mapping[int, Extents]) -> frozenset[i
                     allowed[source] &= fits and _looks_up(stage)
     for value in allowed:
         users = [use.operation for use in value.uses]
-        in_rows = {s.op for p in parts if p.kind is RowTasksAttr for s in p.stages}
+        in_rows = {
+            s.op for p in parts if p.kind in (RowTasksAttr, ProductTasksAttr) for s in p.stages
+        }
         for user in users:
             looks_up = isinstance(user, ScatterOp) and value in user.sources
             allowed[value] &= user in in_rows or (user in scatters and not looks_up)

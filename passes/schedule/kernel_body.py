@@ -20,6 +20,7 @@ from lamina.dialects.op_disposal import erase
 from lamina.dialects.op_list import instances_under
 from lamina.passes.schedule.call_extents import CallExtents
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.guarded_reads import kernel_masks
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import count_of, ends_of, expand_live_ops, joined_live_rows
 from lamina.passes.schedule.loop_ends import kernel_numbers
@@ -51,6 +52,7 @@ class KernelBody:
             self.memory.flat[argument] = self.emit.add(made)
         known = CallExtents(self.emit, block.args, self.memory.flat)
         self.memory.strides, self.memory.edges = known.strides(), known.edges()
+        self.memory.masks = kernel_masks(function)
         self.memory.numbers = kernel_numbers(self.emit, function, nests, self.memory.flat)
         self._note_streamed(nests)
         for nest in nests:

@@ -55,12 +55,14 @@ from lamina.passes.fusion.unstructured_demand import elements_read, elements_wri
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import dimensions_of, limits_of
 from lamina.passes.schedule.ended_dims import ended_dims
-from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.guarded_reads import guarded_limits, guarded_reads, kernel_masks
+from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.live_rows import kept_digits
 from lamina.passes.schedule.lookup_limits import looked_up_limits
 from lamina.passes.schedule.parallelize import rows_run_singly
-from lamina.passes.schedule.product_rows import product_rows_run_singly
+from lamina.passes.schedule.product_rows import ended_columns, product_rows_run_singly
 from lamina.passes.schedule.reads_behind import reads_behind
+from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
 
 _OF_CALLS = ("input", "output")
@@ -170,18 +172,19 @@ class _Accesses:
 def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     """The limits of all accesses to each argument of a kernel, in numbers that are arguments."""
     parts = parts_of(kernel)
+    guarded = _guarded(kernel, parts)
     points: dict[Operation, Points] = {}
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
         if part.op is not None and runs_live_rows_only(part.op):
             points[part.op] = _points(part.op, rows_of(part.op), part.op.row_extents)
         singly = rows_run_singly(part, tasks) or product_rows_run_singly(part, tasks)
-        ended = ended_dims(part, tasks) if singly else {}
+        ended = {**ended_dims(part, tasks), **ended_columns(part, tasks)} if singly else {}
         for nest, dims in singly.items():
             ends = _ends(nest, ended.get(nest, {}))
             points[nest] = _points(nest, dims, nest.extents) | ends
     found: dict[int, Demand] = {}
     for argument in kernel.body.block.args:
-        limits = [_touched(use.operation, argument, points) for use in argument.uses]
+        limits = [_touched(use.operation, argument, points, guarded) for use in argument.uses]
         known = frozenset.intersection(*limits) if limits else EVERYTHING
         found[argument.index] = known or _read_within(kernel, argument)
     return found
@@ -229,7 +232,20 @@ def _points(op: Operation, dims: Sequence[int], extents: Sequence[int]) -> Point
     return frozenset(found)
 
 
-def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points]) -> Demand:
+def _guarded(kernel: func.FuncOp, parts: Sequence[Part]) -> dict[Operation, Stage]:
+    """The nests of a kernel some of whose loads are masked."""
+    masks = kernel_masks(kernel)
+    return {
+        stage.op: stage for part in parts for stage in part.stages if guarded_reads(stage, masks)
+    }
+
+
+def _touched(
+    op: Operation,
+    value: SSAValue,
+    points: Mapping[Operation, Points],
+    guarded: Mapping[Operation, Stage],
+) -> Demand:
     """The limits within which an op touches a value; one whose points are not known may touch all
     of it."""
     if isinstance(op, ScatterOp):
@@ -258,6 +274,9 @@ def _touched(op: Operation, value: SSAValue, points: Mapping[Operation, Points])
     demands = [touched.limits(points[op]) for touched in found]
     if isinstance(op, GenericOp) and found:
         demands = [own | edge for own, edge in zip(demands, _edges(op, value), strict=True)]
+        if op in guarded and isinstance(value, BlockArgument):
+            masked = guarded_limits(guarded[op], value)
+            demands[: len(masked)] = [own | m for own, m in zip(demands, masked, strict=False)]
     return frozenset.intersection(*looked_up, *demands)
 
 

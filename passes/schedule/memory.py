@@ -58,6 +58,8 @@ class Memory:
     """Buffers whose vectors are stored past the caches, with the truth value on which they are."""
     dead: set[SSAValue] = field(default_factory=set)
     """Buffers that nobody reads from memory: their stores are left out."""
+    masks: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
+    """Arguments that are false from the number in another argument on."""
     numbers: KernelNumbers | None = None
     """Numbers of the call at which loops end."""
     ends: dict[Sweep, dict[int, tuple[Linear, ...]]] = field(default_factory=dict)

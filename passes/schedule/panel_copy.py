@@ -25,10 +25,16 @@ class PanelCopy:
     """Packs `together` panels of the product of one stage at a time."""
 
     def __init__(
-        self, product: PackedProduct, memory: Memory, emit: Emitter, lanes: int, together: int
+        self,
+        product: PackedProduct,
+        memory: Memory,
+        emit: Emitter,
+        lanes: int,
+        together: int,
+        columns: Index | None = None,
     ) -> None:
         """`lanes` elements make a vector of a panel; as many terms of it are packed as a block of
-        the sum has, or all."""
+        the sum has, or all. Columns may end in a call: none behind is read."""
         stage, shape = product.stage, product.shape
         self.stage = stage
         self.memory = memory
@@ -39,6 +45,10 @@ class PanelCopy:
         self.term = product.summed[0]
         self.source = stage.reads[shape.b]
         self.element = stage.reads[shape.a].element
+        extent = stage.extents[self.column]
+        self.columns: Index = extent if columns is None else columns
+        self.is_whole = columns is None and extent % self.width == 0
+        """Whether no panel has columns that are not there."""
         self.first: Index = 0
         self.low: Index = 0
         """The first panel, and the first term, that are packed."""
@@ -78,15 +88,14 @@ class PanelCopy:
 
     def _copy_lines(self, emit: Emitter, env: Env, terms: int) -> None:
         """Each position of the sum in turn, across all panels."""
-        columns = self.stage.extents[self.column]
         start = emit.times(self.first, self.width)
 
         def line(inner: Emitter, term: Index) -> None:
             for offset in range(0, self.together * self.width, self.lanes):
                 column = inner.plus(start, offset)
                 mask = None
-                if columns % self.width:
-                    mask = inner.first_lanes(inner.minus(columns, column), self.lanes)
+                if not self.is_whole:
+                    mask = inner.first_lanes(inner.minus(self.columns, column), self.lanes)
                 row = self._load(inner, self._start(inner, env, column, term), mask)
                 panel, lane = divmod(offset, self.width)
                 at = inner.plus(inner.times(term, self.width), panel * self.size + lane)
@@ -124,14 +133,13 @@ class PanelCopy:
 
         Instead of columns behind the last one, that one is read again.
         """
-        columns = self.stage.extents[self.column]
         start, offset = place
         mask = None if count == self.lanes else emit.first_lanes(count, self.lanes)
         rows: list[SSAValue] = []
         for lane in range(offset, offset + self.lanes):
             column = emit.plus(start, lane)
-            if columns % self.width:
-                column = emit.least(column, columns - 1)
+            if not self.is_whole:
+                column = emit.least(column, emit.minus(self.columns, 1))
             rows.append(self._load(emit, self._start(emit, env, column, term), mask))
         for number, row in enumerate(turn(emit, rows)[:count]):
             at = emit.plus(emit.times(emit.plus(term, number), self.width), offset)

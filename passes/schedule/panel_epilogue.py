@@ -56,6 +56,8 @@ class PanelEpilogue(ProductTask):
             end = inner.least(inner.plus(start, shape.panel or 1), columns)
             if columns % (shape.panel or 1) == 0:
                 end = inner.plus(start, shape.panel or 1)
+            if ends.columns is not None:
+                end = inner.least(end, ends.columns)
 
             def row(deeper: Emitter, at: Index) -> None:
                 here: Envs = {

@@ -31,7 +31,7 @@ from lamina.passes.schedule.panel_prefetch import PanelPrefetch, Walk
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.row_operand import RowCopy
-from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
+from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, chain_block
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
@@ -113,6 +113,8 @@ class ProductEmitter:
         """Where sums wait for the next block of terms."""
         self.first: Index = 0
         """The first panel of the task."""
+        self.columns: Index | None = None
+        """Where columns end in a call, if what is stored ends there."""
         self.epilogue: TotalsEpilogue | None = None
         """What is computed of the totals before they are stored."""
         self.packed = PackedOperand.of(product, memory, packing)
@@ -162,7 +164,7 @@ class ProductEmitter:
         emitter = copied(self)
         if sums is not None:
             emitter.terms = terms.low, emit.plus(terms.low, terms.count)
-        elif masked:
+        elif masked and self.columns is None:
             rest = self.stage.extents[self.column] % self.tile.panel
             emitter.vectors = -(-rest // self.tile.lanes)
         low, high = rows
@@ -317,12 +319,12 @@ class ProductEmitter:
         if self.prefetch is not None:
             self.prefetch.emit(emit, at.env, dim, copy, at.panel)
         form = self.memory.layout(self.left)
-        start = emit.plus(emit.linear(form, at.env), copy * form.coefficient(dim))
-        step = at.row_step(form)
+        start = emit.plus(self.memory.at(emit, form, at.env), copy * form.coefficient(dim))
+        step = self._row_step(emit, self.left, at)
         flat = self.memory.flat[self.left.memory]
         made: list[SSAValue] = []
         for row in range(at.height):
-            at_row = emit.value(emit.plus(start, row * step))
+            at_row = emit.value(emit.plus(start, emit.times(step, row)))
             element = emit.add(plain_op(memref.LoadOp, (flat, at_row), (self.element,)))
             factor = broadcast(emit, element, lanes)
             for v in range(vectors):
@@ -344,6 +346,12 @@ class ProductEmitter:
             for place in places
         ]
 
+    def _row_step(self, emit: Emitter, access: Access, at: TilePosition) -> Index:
+        """Elements from a row of a tile to the next; a number of the call for open arguments."""
+        if access.memory not in self.memory.strides or at.row is None:
+            return at.row_step(self.memory.layout(access))
+        return self.memory.step(emit, access, at.row)
+
     def _multiply_add(
         self, emit: Emitter, left: SSAValue, right: SSAValue, total: SSAValue
     ) -> SSAValue:
@@ -362,19 +370,20 @@ class ProductEmitter:
         write = self.stage.writes[0]
         form = self.memory.layout(write)
         flat = self.memory.flat.get(write.memory)  # none of what stays in registers
+        ends = self.stage.extents[self.column] if self.columns is None else self.columns
         column = emit.times(at.panel, self.tile.panel)
-        start = emit.linear(form, {**at.env, self.column: column})
-        step = at.row_step(form)
+        start = self.memory.at(emit, form, {**at.env, self.column: column})
+        step = self._row_step(emit, write, at)
         unit = form.coefficient(self.column)
         for v in range(vectors):
             mask = None
             if masked:
-                left = emit.minus(self.stage.extents[self.column], column)
+                left = emit.minus(ends, column)
                 mask = emit.first_lanes(emit.minus(left, v * lanes), lanes)
             for row in range(at.height):
                 total = totals[row * vectors + v]
                 if flat is not None:
-                    place = emit.plus(start, row * step + v * lanes * unit)
+                    place = emit.plus(start, emit.plus(emit.times(step, row), v * lanes * unit))
                     store(emit, total, Elements(flat, place, unit, lanes, mask))
                 if self.epilogue is not None:
                     env = {**at.env, self.column: emit.plus(column, v * lanes)}

@@ -20,7 +20,7 @@ from lamina.dialects.loop.zero_axes import sum_end
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import ends_of, live_digits
 from lamina.passes.schedule.packed_product import PartOfSum
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.stages import Stage, is_temporary
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,8 @@ class ProductEnds:
 
     panels: Digit | None = None
     """The panels of columns."""
+    columns: Digit | None = None
+    """The columns, of a last panel that is stored in part."""
     terms: Digit | None = None
     """Positions of the dimension that is summed over."""
     dim: int = -1
@@ -43,20 +45,28 @@ class ProductEnds:
         extent = -(-stage.extents[shape.inner_column] // shape.panel)
         if count is not None and extent > 1 and shape.panel > 1:
             panels = Digit(extent, count, shape.panel)
+        columns = None
+        if count is not None and shape.panel > 1 and _leaves(stage, panel_mode=panel_mode):
+            columns = Digit(stage.extents[shape.inner_column], count)
         if not panel_mode:
-            return ProductEnds(panels)
+            return ProductEnds(panels, columns)
         in_blocks = stage.schedule.terms is not None or shape.task_packed
         end = None if in_blocks or stage.schedule.cache_read else sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
-        return ProductEnds(panels, terms, -1 if end is None else end[0])
+        return ProductEnds(panels, columns, terms, -1 if end is None else end[0])
 
     def read(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> ReadEnds:
         """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
         found = [
             None if digit is None else ends_of(emit, [digit], flat)[0].end
-            for digit in (self.panels, self.terms)
+            for digit in (self.panels, self.columns, self.terms)
         ]
         return ReadEnds(*found)
+
+
+def _leaves(stage: Stage, *, panel_mode: bool) -> bool:
+    """Whether what is made of the last panel leaves the kernel: of others scratch has room."""
+    return panel_mode or not is_temporary(stage.writes[0].memory)
 
 
 def _count(stage: Stage, column: int) -> int | None:
@@ -77,9 +87,10 @@ def _number(form: Linear) -> Linear | None:
 
 @dataclass(frozen=True)
 class ReadEnds:
-    """Where panels and terms end in a call; None where all are taken."""
+    """Where panels, columns and terms end in a call; None where all are taken."""
 
     panels: Index | None = None
+    columns: Index | None = None
     terms: Index | None = None
 
     def last(self, emit: Emitter, panel: Index) -> Index:

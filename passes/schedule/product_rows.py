@@ -12,6 +12,7 @@ from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.packed_product import Blocks
+from lamina.passes.schedule.product_ends import ProductEnds
 from lamina.passes.schedule.product_kernel import (
     Products,
     blocks_of,
@@ -64,13 +65,15 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
 
     Blocks of live rows end where these do if their last tiles have one row, and if they are of any
     size, or all rows count one behind the other. Nests that walk keys in blocks, or end where a
-    mask does, are left out.
+    mask does that is not the same for all rows, are left out.
     """
     if not isinstance(tasks, ProductTasks):
         return {}
     plan = ProductPlan.of(part, tasks)
     stages, blocks = plan.stages, plan.blocks
-    if any(stage.totals for stage in stages) or plan.is_streamed or plan.bounded is not None:
+    if any(stage.totals for stage in stages) or plan.is_streamed:
+        return {}
+    if plan.bounded is not None and not plan.bounded.is_level:
         return {}
     rows = [stage.rows for stage in stages]
     if blocks.live:
@@ -80,3 +83,22 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     elif blocks.is_blocked:
         rows = [dims[:-1] for dims in rows]
     return {stage.op: dims for stage, dims in zip(stages, rows, strict=True)}
+
+
+def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
+    """Of each nest of a part the columns that end at a number of the call, and which argument of
+    the kernel that number is in: those of products that their kernel gives to its caller, and what
+    follows such a product panel by panel."""
+    if not isinstance(tasks, ProductTasks):
+        return {}
+    plan = ProductPlan.of(part, tasks)
+    found: dict[GenericOp, dict[int, int]] = {}
+    for stage, shape in plan.products.items():
+        ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)
+        if ends.columns is None or ends.columns.count is None:
+            continue
+        count, followers = ends.columns.count, [s for s in plan.stages if s is not stage]
+        found[stage.op] = {shape.inner_column: count}
+        if plan.panel_mode:
+            found.update((s.op, {s.inner[0]: count}) for s in followers)
+    return found

@@ -97,7 +97,10 @@ class ProductTask:
         if copy is not None or product.shape.pairs is None:
             cut = sum_cut(product) or cut
         extents = [stage.extents[d] for d in product.summed]
-        whole = self._whole_panels(product, tiles)
+        whole: Index | None = self._whole_panels(product, tiles)
+        if isinstance(tiles, ProductEmitter) and (columns := self.ends[stage].columns) is not None:
+            tiles.columns = columns
+            whole = emit.quotient(columns, product.panel) if self._streams() else 0
 
         def at_point(inner: Emitter, point: list[Index]) -> None:
             bound = {**env, **dict(zip(product.around, point, strict=True))}
@@ -147,6 +150,10 @@ class ProductTask:
             over_sum(inner, extents, cut, block)
 
         over_points(emit, [(0, stage.extents[d]) for d in product.around], at_point)
+
+    def _streams(self) -> bool:
+        """Whether results are stored past the caches: whole vectors only."""
+        return any(stage.schedule.nontemporal is not None for stage in self.stages)
 
     def _whole_panels(
         self, product: PackedProduct, tiles: ProductEmitter | TileProduct
@@ -229,7 +236,8 @@ class ProductTask:
                 f"{' or '.join(map(str, sizes))}",
             )
         lanes = 1 if vectorize is None else vectorize.count
-        return PanelCopy(product, self.memory, emit, lanes, together)
+        columns = self.ends[product.stage].columns
+        return PanelCopy(product, self.memory, emit, lanes, together, columns)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""

@@ -97,12 +97,12 @@ def over_sum(
 
 
 def over_panels(
-    emit: Emitter, panels: tuple[Index, Index], whole: int | None, panel: Callable[..., None]
+    emit: Emitter, panels: tuple[Index, Index], whole: Index | None, panel: Callable[..., None]
 ) -> None:
     """Emit `panel` for a range of panels; those from number `whole` on, if any, are `masked`."""
     first, last = panels
-    if whole is None:
-        emit.each(first, last, 1, panel)
+    if whole in (None, 0):
+        emit.each(first, last, 1, panel if whole is None else partial(panel, masked=True))
         return
     stop = emit.least(last, whole)
     emit.each(first, stop, 1, panel)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.dialects.builtin import IntegerAttr, i1
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
@@ -20,6 +19,7 @@ from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import Body, Lane, load, position
 from lamina.passes.schedule.combine import combine, store, store_past_if
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.guarded_reads import TRUE, guarded_reads, wanted
 from lamina.passes.schedule.inner_range import along, inner_range
 from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
@@ -36,8 +36,6 @@ from lamina.passes.schedule.peel import (
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.strided_access import Elements, store_pairs
-
-TRUE = IntegerAttr(1, i1)
 
 
 @dataclass(frozen=True)
@@ -303,17 +301,19 @@ class SweepEmitter:
         return [emit.add(DotPairsOp(left, right, total))]
 
     def _load_reads(self, emit: Emitter, at: Step) -> None:
-        for access, argument in self._arguments(at.stage):
+        guards = guarded_reads(at.stage, self.memory.masks)
+        order = sorted(enumerate(self._arguments(at.stage)), key=lambda read: read[0] in guards)
+        for number, (access, argument) in order:  # what guards others is read first
             if argument in at.body.values:
                 continue
             if access.memory in at.made:
                 at.body.values[argument] = at.made[access.memory]
                 continue
             if access.memory not in self.memory.flat:
-                raise invalid(
-                    at.stage.op, "it reads a buffer of the kernel that nothing has written"
-                )
-            at.body.values[argument] = self._elements(emit, access, at)
+                why = "it reads a buffer of the kernel that nothing has written"
+                raise invalid(at.stage.op, why)
+            mask = wanted(emit, number, guards.get(number, ()), at, self.memory)
+            at.body.values[argument] = self._elements(emit, access, replace(at, mask=mask))
 
     def _elements(self, emit: Emitter, access: Access, at: Step) -> Lane:
         """What an access reads from memory at a step."""

@@ -1,7 +1,10 @@
 // RUN: lamina-opt %s -p limit-rows --split-input-file | filecheck %s
 
 // Values that a mask makes 0 end in zeros at its number: a product that sums over them need not read these.
+// Masks that say what is copied of an argument are noted: its elements behind them need not be there.
 // CHECK-LABEL: @zeros
+// CHECK:         func.func private @pack(%v: tensor<64x32xf32>, %m: tensor<64xi1>, %count: tensor<i64>)
+// CHECK-SAME:    lamina.masks = array<i64: 1, 2>
 // CHECK:         func.func private @attend(
 // CHECK-SAME:    lamina.zeros = array<i64: 2, 1, 4>
 func.func @zeros(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %w: tensor<64x32xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x32xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {

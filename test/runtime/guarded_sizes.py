@@ -132,7 +132,18 @@ def _bytes(x: torch.Tensor) -> Any:
     return (x > 0), x.to(torch.int8), (x > 0).any(1)
 
 
-PROGRAMS = (Heads().eval(), *map(Function, (_pointwise, _moved, _ranked, _narrow, _bytes)))
+def _scores(x: torch.Tensor) -> Any:
+    turned = x.transpose(1, 2).contiguous()
+    scores = torch.bmm(x, turned)
+    return (
+        scores,
+        torch.bmm(scores, x),
+        torch.baddbmm(scores, x, turned),
+        x.flatten(1) @ turned[0].view(-1, 1),
+    )
+
+
+PROGRAMS = (Heads().eval(), *map(Function, (_pointwise, _moved, _ranked, _narrow, _bytes, _scores)))
 
 
 def _rows(x: torch.Tensor) -> Any:

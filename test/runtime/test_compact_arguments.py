@@ -48,6 +48,10 @@ def _wide(rows: int, columns: int) -> Tensors:
     return torch.randn(rows, columns, 24), torch.randn(rows, columns, 24)
 
 
+def _batches(rows: int, columns: int) -> Tensors:
+    return torch.randn(rows, columns, 24), torch.randn(rows, 24, columns)
+
+
 def _images(rows: int, columns: int) -> Tensors:
     return torch.randn(2, 3, rows, columns), torch.randn(2, 3, rows, columns)
 
@@ -94,6 +98,8 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[[int, int], Tensors]]] = 
     "repeated": (lambda x, y: (x * y)[:, :, None].expand(-1, -1, 3, -1).flatten(1, 2), _wide),
     "pairs": (_rotated, _wide),
     "complex": (lambda x, y: x * y, _complex),
+    "product": (torch.mm, _turned),
+    "batches of products": (torch.bmm, _batches),
     "booleans": (lambda x, y: (x > y, x.to(torch.float64), x), _alike),
 }
 
