@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import prod
 
 from lamina.codegen.target import Target
@@ -31,8 +32,6 @@ from lamina.passes.cost.product_limits import (
 )
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
-from lamina.passes.schedule.block_scratch import BlockScratch, plan_block, segments_of
-from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.choose_jammed_block import choose_jammed_block
 from lamina.passes.schedule.choose_row_loops import choose_row_loops
 from lamina.passes.schedule.choose_rows import work
@@ -48,7 +47,6 @@ from lamina.passes.schedule.choose_terms import (
     choose_packing,
     choose_sum_blocks,
     is_long,
-    panels_of,
     sum_block,
 )
 from lamina.passes.schedule.choose_tiles import (
@@ -63,20 +61,8 @@ from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
 from lamina.passes.schedule.panel_epilogue import lay_out_panel
-from lamina.passes.schedule.product_kernel import (
-    Products,
-    blocks_of,
-    can_share_evenly,
-    computes_at_panels,
-    has_blocked_rows,
-    loop_over_columns,
-    order_rows,
-    outer_extents,
-    products_of,
-    stream_of,
-)
+from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import (
     flat_arguments,
     lay_out_scratch,
@@ -94,46 +80,37 @@ def choose_products(
 ) -> ProductTasks:
     """The schedule of the part, and those of its stages (in place); what is given stays."""
     forks = forks and work(stages) >= PARALLEL_WORK if given.parallel is None else given.parallel
-    products = products_of(stages)
-    columns, *_ = order_rows(stages, products, choose_tiled_row(products, target))
-    panel_mode = computes_at_panels(stages, products, given)
+    plan = ProductPlan(stages, given, partial(choose_tiled_row, target=target))
+    panel_mode, products = plan.panel_mode, plan.products
     compute_at = None if len(stages) == 1 else ("panel" if panel_mode else "block")
-    tasks = given.completed_by(ProductTasks(parallel=forks, compute_at=compute_at))
-    stream = None if panel_mode else stream_of(stages, products)
-    segments = [s for s in segments_of(stages, products, stream) if s[0] not in products]
+    plan.complete(parallel=forks, compute_at=compute_at)
+    segments = plan.segments
     if panel_mode and follows_in_registers(stages, products, target):
         for stage in stages[1:]:
             decide(stage, compute_with=True)
         segments = []
     for segment in segments:
         group_sweeps(segment)
-    scratch = None if panel_mode else plan_block(stages, products, stream)
-    if has_blocked_rows(stages, products):
-        block = _block_rows(stages, products, target, scratch, stream, columns)
-        tasks = tasks.completed_by(ProductTasks(block=block))
-    extents, blocks = outer_extents(stages, products), blocks_of(stages, products, tasks)
-    if tasks.outer_columns is None and len(stages) == 1:
-        apart = columns and not _has_tasks(products, prod(extents[columns:]) * blocks.count)
-        chosen = None if not columns else "tasks" if apart else "loops"
-        tasks = tasks.completed_by(ProductTasks(outer_columns=chosen))
-    if tasks.outer_columns == "loops":
-        loop_over_columns(stages, columns)
-        extents = extents[columns:]
+    if plan.is_blocked:
+        plan.complete(block=_block_rows(plan, target))
+    if plan.tasks.outer_columns is None and len(stages) == 1 and plan.columns:
+        others = prod(plan.outer_extents[plan.columns :]) * plan.blocks.count
+        plan.complete(outer_columns="loops" if _has_tasks(plan, others) else "tasks")
+    plan.loop_over_columns()
+    extents, blocks = plan.outer_extents, plan.blocks
     lines = 1
     if panel_mode:
-        (stage, shape), *_ = products.items()
-        bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-        height = register_height(shape, bits, blocks.size, target)
-        tasks = choose_row_loops(stages, shape, tasks, blocks, height, target)
-        walked = stage.rows[-1 - (tasks.inner_rows or 0) : -1]
+        stage, shape = plan.first
+        height = register_height(shape, stage.bits, blocks.size, target)
+        plan.tasks = choose_row_loops(plan, height, target)
+        walked = stage.rows[-1 - (plan.tasks.inner_rows or 0) : -1]
         lines = prod(stage.extents[d] for d in walked)
-    if panel_mode and not tasks.inner_rows:
+    if panel_mode and not plan.tasks.inner_rows:
         others = _fewest_tasks(stages[0], extents, blocks)
-        far = prod(extents) > 1 and _reads_far_panels(products, target)
-        splits = _column_tasks(products, others, target, far=far)
-        order = "columns" if far or _shares_columns(stages, products) else None
-        tasks = tasks.completed_by(ProductTasks(columns=splits, order=order))
-    memory = Memory(flat=flat_arguments(stages))
+        far = prod(extents) > 1 and _reads_far_panels(plan, target)
+        splits = _column_tasks(plan, others, target, far=far)
+        plan.complete(columns=splits, order="columns" if far or _shares_columns(plan) else None)
+    memory, scratch = Memory(flat=flat_arguments(stages)), plan.scratch
     if scratch is not None:
         for buffer in scratch.buffers:
             memory.scratch[buffer.memory] = buffer.strides
@@ -143,7 +120,7 @@ def choose_products(
     for stage, shape in products.items():
         product = PackedProduct.of(stage, shape, blocks, choose_inner_row(stage, shape, target))
         if shape.task_packed and panel_mode:
-            choose_packing(stage, shape, tasks.columns or 1, target)
+            choose_packing(stage, shape, plan.tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None and target.multiplies_tiles:
             choose_sum_blocks(product, blocks)
         terms = sum_block(stage, shape, target) if panel_mode else None
@@ -154,16 +131,12 @@ def choose_products(
             choose_register_tile(product, memory, target, SCRATCH_BYTES - kept, lines)
         elif not target.multiplies_tiles:
             choose_dots(product, target)
-    bounded = None
-    if scratch is not None and blocks.is_blocked:
-        bounded = BoundedBlock.of(scratch.segments, products)
-    is_level = bounded is None or bounded.is_level
-    if tasks.parallel and is_level and can_share_evenly(stages, products, blocks):
-        tasks = tasks.completed_by(ProductTasks(num_threads=target.cores))
+    if plan.tasks.parallel and plan.is_level and plan.can_share_evenly:
+        plan.complete(num_threads=target.cores)
     outputs = outputs_of(stages)
     for segment in segments:
-        divided = panel_mode or (bounded is not None and segment[0] in bounded.dims)
-        divided = divided or (stream is not None and segment[0] in stream.dims)
+        divided = panel_mode or (plan.bounded is not None and segment[0] in plan.bounded.dims)
+        divided = divided or (plan.stream is not None and segment[0] in plan.stream.dims)
         if not divided and choose_jammed_block(segment, memory, target, blocks, scratch):
             continue
         around = SweepSurroundings(memory, target, whole=not divided)
@@ -172,16 +145,15 @@ def choose_products(
         choose_sweeps(sweeps, around)
         if len(sweeps) == 1:
             choose_fetch_along(sweeps[0], around)
-    return tasks
+    return plan.tasks
 
 
-def _has_tasks(products: Products, others: int) -> bool:
+def _has_tasks(plan: ProductPlan, others: int) -> bool:
     """Whether a product has tasks enough without its outer columns.
 
     It is better to walk those within a task, which keeps the block of rows near.
     """
-    stage, shape = next(iter(products.items()))
-    return others * panels_of(stage, shape) >= TASKS
+    return others * plan.panels >= TASKS
 
 
 def _fewest_tasks(stage: Stage, extents: Sequence[int], blocks: Blocks) -> int:
@@ -192,13 +164,12 @@ def _fewest_tasks(stage: Stage, extents: Sequence[int], blocks: Blocks) -> int:
     return prod(known) * (1 if blocks.live else blocks.count)
 
 
-def _column_tasks(products: Products, others: int, target: Target, *, far: bool) -> int | None:
+def _column_tasks(plan: ProductPlan, others: int, target: Target, *, far: bool) -> int | None:
     """Into how many tasks the panels are divided, given the number of other tasks.
 
     Tasks of other rows read `far` panels while these are near.
     """
-    stage, shape = next(iter(products.items()))
-    panels = panels_of(stage, shape)
+    (stage, shape), panels = plan.first, plan.panels
     wanted = max(1, -(-TASKS // others))
     most = max(1, panels // wanted)
     if far:
@@ -224,33 +195,32 @@ def _column_tasks(products: Products, others: int, target: Target, *, far: bool)
     return panels if panels > 1 else None
 
 
-def _reads_far_panels(products: Products, target: Target) -> bool:
+def _reads_far_panels(plan: ProductPlan, target: Target) -> bool:
     """Whether constant panels leave the second-level cache before the next task of the same rows
     reads them again, as lines of a small image by many channels do: tasks of the same columns are
     then neighbours."""
-    stage, shape = next(iter(products.items()))
+    stage, shape = plan.first
     if shape.repacked or shape.pairs is not None:
         return False
-    return 2 * _panel_bytes(stage, shape) * panels_of(stage, shape) >= target.l2_bytes
+    return 2 * _panel_bytes(stage, shape) * plan.panels >= target.l2_bytes
 
 
 def _panel_bytes(stage: Stage, shape: Contraction) -> int:
     """Size of one packed panel, all its terms."""
-    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    return shape.size(shape.summed) * (shape.panel or 1) * bits // 8
+    return shape.size(shape.summed) * (shape.panel or 1) * stage.bits // 8
 
 
-def _shares_columns(stages: list[Stage], products: Products) -> bool:
+def _shares_columns(plan: ProductPlan) -> bool:
     """Whether threads should divide the columns: then each reads only the panels it packed itself.
 
     Worth it where the panels are made in the same call, or are read as they are, and are the
     larger operand; otherwise dividing the rows keeps a row with the thread that has it in cache.
     """
-    shape = next(iter(products.values()))
+    _, shape = plan.first
     as_they_are = shape.pairs == shape.a or is_packed_in_tasks(shape)
     if not shape.repacked and not as_they_are:
         return False
-    if len(stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
+    if len(plan.stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
         return False  # the result is larger than the panels, and read by rows more often than not
     return shape.size(shape.columns) > shape.size(shape.rows)
 
@@ -267,34 +237,28 @@ def _even_blocks(blocks: int, rows: Sequence[int], cores: int) -> int:
     return blocks
 
 
-def _block_rows(
-    stages: list[Stage],
-    products: Products,
-    target: Target,
-    scratch: BlockScratch | None,
-    stream: StreamPlan | None,
-    columns: int,
-) -> int:
+def _block_rows(plan: ProductPlan, target: Target) -> int:
     """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
 
-    Some of the stack is left for what else a task keeps. Without `scratch`, tasks go panel by
-    panel. The first `columns` rows are those of outer columns.
+    Some of the stack is left for what else a task keeps.
     """
-    all_rows = [stages[0].extents[d] for d in stages[0].rows]
-    rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, scratch is None
-    blocks = prod(all_rows[columns:-1]) * -(-rows // PANEL_MODE_ROWS)
-    if panel_mode and not _has_tasks(products, blocks):
+    products, scratch, stream = plan.products, plan.scratch, plan.stream
+    first, shapes = plan.stages[0], list(plan.products.values())
+    all_rows = [first.extents[d] for d in first.rows]
+    rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, plan.panel_mode
+    blocks = prod(all_rows[plan.columns : -1]) * -(-rows // PANEL_MODE_ROWS)
+    if panel_mode and not _has_tasks(plan, blocks):
         most //= 2
     if scratch is not None:
-        tiled = all(shape.pairs is not None for shape in products.values())
+        tiled = all(shape.pairs is not None for shape in shapes)
         streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
         if stream is None:
             most = shared_rows(prod(all_rows), ROW_BLOCK, min(THREADS, target.cores))
         else:
             most = shared_rows(prod(all_rows), streamed)
-    elif any(shape.pairs == shape.b or shape.task_packed for shape in products.values()):
+    elif any(shape.pairs == shape.b or shape.task_packed for shape in shapes):
         most = PACKED_TASK_ROWS
-    bits = next(iter(products)).writes[0].element.bitwidth  # pyright: ignore
+    bits = plan.first[0].bits
     blocked = [sum_block(*product, target) for product in products.items()]
     if panel_mode and blocked[0] is not None:
         fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
@@ -303,11 +267,11 @@ def _block_rows(
         (SUM_BLOCK if panel_mode and is_long(shape) else terms or shape.size(shape.summed))
         * (bits if shape.pairs is None else HALF_BITS)
         // 8
-        for shape, terms in zip(products.values(), blocked, strict=True)
+        for shape, terms in zip(shapes, blocked, strict=True)
     )
     read = max(sums)
     kept = 0 if scratch is None else scratch.row_bytes
-    in_pairs = any(shape.pairs is not None for shape in products.values())
+    in_pairs = any(shape.pairs is not None for shape in shapes)
     fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
     if kept:
         fitting = min(fitting, SCRATCH_BYTES // 2 // kept)
@@ -323,7 +287,7 @@ def _block_rows(
         step = TILE_ROWS
         block = -(-block // step) * step
     else:
-        smallest = min(register_height(c, bits, block, target) for c in products.values())
+        smallest = min(register_height(c, bits, block, target) for c in shapes)
     # The last block must hold one whole tile, which may overlap its neighbour otherwise.
     while rows % block and rows % block < smallest:
         block += step

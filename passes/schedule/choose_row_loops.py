@@ -3,7 +3,6 @@ sum (`inner_rows`, `terms`)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 from lamina.codegen.target import Target
@@ -25,41 +24,35 @@ from lamina.passes.cost.product_limits import (
 )
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.live_rows import open_rows
-from lamina.passes.schedule.packed_product import Blocks
+from lamina.passes.schedule.packed_product import Blocks, panel_count
+from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.row_loops import most_row_loops
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sum_blocks import SumCut
 
 
-def choose_row_loops(
-    stages: Sequence[Stage],
-    shape: Contraction,
-    tasks: ProductTasks,
-    blocks: Blocks,
-    height: int,
-    target: Target,
-) -> ProductTasks:
+def choose_row_loops(plan: ProductPlan, height: int, target: Target) -> ProductTasks:
     """Tasks that walk the lines in front of the last row, where that takes fewer cycles.
 
     They are those of a product by panels in memory, in register tiles of so many rows. What is
     given stays; terms of a block of the sum are decided beside.
     """
-    stage, panel = stages[0], shape.panel or 1
+    (stage, shape), tasks, blocks = plan.first, plan.tasks, plan.blocks
     given = (tasks.inner_rows, tasks.columns, stage.schedule.terms, stage.schedule.cache_read)
     if any(clause is not None for clause in given) or not blocks.is_blocked:
         return tasks
     if shape.pairs is not None or shape.repacked or stage.reads[shape.b].axes:
         return tasks
-    if target.lanes(_bits(stage)) == 1 or any(open_rows(s.op) for s in stages):
+    if target.lanes(stage.bits) == 1 or any(open_rows(s.op) for s in plan.stages):
         return tasks
     count = _lines_in_front(stage, shape)
     lines = stage.extents[stage.rows[-1 - count]]
     terms = _block_terms(stage, shape, target)
-    sums = lines * blocks.size * panel * _bits(stage) // 8
+    sums = lines * blocks.size * (shape.panel or 1) * stage.bits // 8
     if not count or (terms is not None and sums > target.l2_bytes // SUMS_SHARE):
         return tasks
-    panels = -(-stage.extents[shape.inner_column] // panel)
-    others = prod(stage.extents[d] for d in stage.rows[: -1 - count]) * blocks.count
+    panels, others = plan.panels, blocks.count
+    others *= prod(stage.extents[d] for d in stage.rows[: -1 - count])
     cores = target.cores if tasks.parallel else 1
     if panels * others < EVEN_ROUNDS * cores and panels * others % cores:
         return tasks
@@ -77,7 +70,7 @@ def choose_next_block(
     stage: Stage, shape: Contraction, rows: int, jam: By | None, target: Target
 ) -> None:
     """Whether the next block of a sum is fetched while so many rows are multiplied by this one."""
-    packed = prod(stage.reads[shape.b].shape) * _bits(stage) // 8
+    packed = prod(stage.reads[shape.b].shape) * stage.bits // 8
     if jam is None or rows <= jam.count or packed <= target.l2_bytes // PANELS_SHARE:
         return
     decide(stage, prefetch_panels=1)
@@ -103,11 +96,11 @@ def _cycles(
 ) -> float:
     """Cycles of a register tile for each term: multiply-adds, and what it loads from further out
     than the nearest cache, where a task walks so many lines by blocks of so many terms."""
-    size, panel = _bits(stage) // 8, shape.panel or 1
+    size, panel = stage.bits // 8, shape.panel or 1
     length, row_bytes, rows = shape.size(shape.summed), panel * size, lines * blocks.size
     near, tiles = target.l1d_bytes // PANEL_SHARE, -(-blocks.size // height)
-    panels = -(-stage.extents[shape.inner_column] // panel)
-    cycles = height * panel / target.lanes(_bits(stage)) / target.arithmetic_ports
+    panels = panel_count(stage, shape)
+    cycles = height * panel / target.lanes(stage.bits) / target.arithmetic_ports
     panel_bytes = length * row_bytes
     if lines == 1 and panels * panel_bytes <= near:
         return cycles  # the next line finds them
@@ -136,16 +129,16 @@ def _first_line(
     It waits for panels out of the last-level cache, and each has its rows copied, if these would
     share sets of a cache, for as many panels as stay near.
     """
-    size, panel = _bits(stage) // 8, shape.panel or 1
+    size, panel = stage.bits // 8, shape.panel or 1
     panel_bytes = shape.size(shape.summed) * panel * size
-    panels = -(-stage.extents[shape.inner_column] // panel)
+    panels = panel_count(stage, shape)
     if panels * panel_bytes <= target.l2_bytes // PANELS_SHARE:
         return 0.0
     tiles = lines * -(-blocks.size // height)
     cycles = panel * size / target.l3_bytes_per_cycle / tiles
     if stage.reads[shape.a].stride(stage.rows[-1]) * size % WAY_BYTES == 0 and panels >= MIN_PANELS:
         together = max(1, min(panels, target.l2_bytes // 2 // panel_bytes))
-        cycles += height * COPY_CYCLES / target.lanes(_bits(stage)) / together
+        cycles += height * COPY_CYCLES / target.lanes(stage.bits) / together
     return cycles
 
 
@@ -157,7 +150,7 @@ def _rate(size: int, target: Target) -> float:
 
 def _block_terms(stage: Stage, shape: Contraction, target: Target) -> int | None:
     """Terms of a block of the sum that stays in the nearest cache; None where all do."""
-    row_bytes = (shape.panel or 1) * _bits(stage) // 8
+    row_bytes = (shape.panel or 1) * stage.bits // 8
     wanted = target.l1d_bytes // PANEL_SHARE // row_bytes
     extents = [stage.extents[d] for d in shape.summed if stage.extents[d] != 1] or [1]
     if prod(extents) <= wanted:
@@ -166,7 +159,3 @@ def _block_terms(stage: Stage, shape: Contraction, target: Target) -> int | None
     cuts = [n for n in sizes if SumCut.of(extents, n) is not None]
     steps = [n for n in cuts if n % SUM_UNROLL == 0] or cuts
     return next((n for n in steps if wanted // 2 < n <= wanted), steps[0])
-
-
-def _bits(stage: Stage) -> int:
-    return stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]

@@ -178,7 +178,7 @@ def _verify_lanes(stage: Stage, target: Target) -> None:
     shape = Contraction.of(stage.op)
     if shape is not None and shape.panel is not None:
         # only the tail of a line is masked, which bytes without masks of their own can bear
-        most = target.lanes(stage.writes[0].element.bitwidth)  # pyright: ignore
+        most = target.lanes(stage.bits)
     if stage.schedule.dot_pairs:
         if not target.has("avx512bf16"):
             raise illegal(stage.op, f"dot_pairs: target {target.name} has no dot products of bf16")

@@ -19,7 +19,7 @@ from lamina.passes.cost.product_limits import (
     SUM_UNROLL,
 )
 from lamina.passes.schedule.choose_sweeps import decide
-from lamina.passes.schedule.packed_product import Blocks, PackedProduct
+from lamina.passes.schedule.packed_product import Blocks, PackedProduct, panel_count
 from lamina.passes.schedule.stages import Stage
 
 
@@ -31,7 +31,7 @@ def choose_packing(stage: Stage, shape: Contraction, splits: int, target: Target
         decide(stage, terms=terms)
         return
     size = stage.reads[shape.a].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
-    panels = panels_of(stage, shape) // splits
+    panels = panel_count(stage, shape) // splits
     length = shape.size(shape.summed) if terms is None else terms
     fitting = target.l2_bytes // 4 // (length * panel * size)
     most = max(1, min(panels, fitting, MOST_TOGETHER))
@@ -79,7 +79,7 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
     alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]
     if not stage.rows or any(stage.extents[d] != 1 for d in alone if d not in stage.rows):
         return None
-    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+    bits = stage.bits
     row_bytes, terms = shape.panel * bits // 8, stage.extents[summed[0]]
     if target.lanes(bits) == 1:
         return None
@@ -93,8 +93,3 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
     most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
     size = -(-terms // -(-terms // most))
     return -(-size // SUM_UNROLL) * SUM_UNROLL
-
-
-def panels_of(stage: Stage, shape: Contraction) -> int:
-    """Panels of a product, the last one perhaps not full."""
-    return -(-stage.extents[shape.inner_column] // (shape.panel or 1))

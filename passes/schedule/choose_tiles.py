@@ -32,7 +32,7 @@ from lamina.passes.schedule.choose_row_loops import choose_next_block
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import PackedProduct
-from lamina.passes.schedule.product_kernel import Products, jammed_row
+from lamina.passes.schedule.product_plan import Products, jammed_row
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import own_loops
 from lamina.passes.schedule.totals_epilogue import run_in_registers, verify_followers
@@ -82,8 +82,7 @@ def _long_enough(stage: Stage, shape: Contraction, rows: list[int], target: Targ
     assert shape.panel is not None
     if not rows:
         return None
-    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    vectors = shape.panel // gcd(shape.panel, target.lanes(bits))
+    vectors = shape.panel // gcd(shape.panel, target.lanes(stage.bits))
     sums = stage.extents[rows[-1]] * vectors
     if sums >= FLOAT_LATENCY * target.arithmetic_ports and not shape.task_packed:
         return rows[-1]
@@ -96,8 +95,7 @@ def choose_register_tile(
     """The register tile of a product, and whether its rows are copied first, into scratch that has
     `room` bytes left. A task walks so many lines of rows."""
     stage, row = product.stage, product.row
-    bits = stage.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-    lanes = gcd(product.panel, target.lanes(bits))
+    lanes = gcd(product.panel, target.lanes(stage.bits))
     vectors = product.panel // lanes
     height = min(tile_height(vectors, product.most, target), product.fewest)
     if product.is_live:
@@ -125,7 +123,7 @@ def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Targe
     vectors, packed = stage.schedule.vectorize, stage.reads[shape.b]
     if vectors is None or vectors.count == 1 or packed.memory in memory.scratch or packed.axes:
         return
-    size = stage.writes[0].element.bitwidth // 8  # pyright: ignore[reportAttributeAccessIssue]
+    size = stage.bits // 8
     terms = stage.schedule.terms or prod(stage.extents[d] for d in product.summed)
     panel_bytes = terms * product.panel * size
     if panel_bytes <= target.l1d_bytes // PANEL_SHARE:

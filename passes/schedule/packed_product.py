@@ -106,10 +106,15 @@ class PackedProduct:
     @property
     def panels(self) -> int:
         """Panels, the last one perhaps not full."""
-        return -(-self.columns // self.panel)
+        return panel_count(self.stage, self.shape)
 
     @property
     def summed(self) -> tuple[int, ...]:
         """The summed dimensions that have several positions, at least one of them."""
         wide = tuple(d for d in self.shape.summed if self.stage.extents[d] != 1)
         return wide or self.shape.summed[:1]
+
+
+def panel_count(stage: Stage, shape: Contraction) -> int:
+    """Panels of a product, the last one perhaps not full."""
+    return -(-stage.extents[shape.inner_column] // (shape.panel or 1))

@@ -10,6 +10,7 @@ from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
+from lamina.passes.schedule.packed_product import panel_count
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain, tile_of
 from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import PANEL_START, Stage, is_temporary
@@ -31,7 +32,7 @@ class PanelEpilogue(ProductTask):
         envs, rows = domain.envs, domain.rows
         stage, shape = self._shape()
         assert shape.panel is not None
-        each = -(-stage.extents[shape.inner_column] // shape.panel) // domain.splits
+        each = panel_count(stage, shape) // domain.splits
         first = emit.times(domain.split, each)
         ends = self.ends[stage]
         panels, part = (first, ends.last(emit, emit.plus(first, each))), ends.part

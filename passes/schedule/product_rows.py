@@ -2,62 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import ProductTasks
-from lamina.passes.schedule.block_scratch import plan_block
-from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
-from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.product_ends import ProductEnds
-from lamina.passes.schedule.product_kernel import (
-    Products,
-    blocks_of,
-    computes_at_panels,
-    jammed_row,
-    loop_over_columns,
-    order_rows,
-    products_of,
-    stream_of,
-    tile_rows,
-)
-from lamina.passes.schedule.stages import Stage, stages_of
-
-
-@dataclass(frozen=True)
-class ProductPlan:
-    """How a part around packed products runs, by its schedule."""
-
-    stages: list[Stage]
-    products: Products
-    blocks: Blocks
-    panel_mode: bool
-    """Whether tasks take ranges of panels."""
-    is_streamed: bool
-    """Whether tasks walk a dimension in blocks."""
-    bounded: BoundedBlock | None
-    """What tasks visit of a dimension that has bounds, where they end there."""
-
-    @staticmethod
-    def of(part: Part, tasks: ProductTasks) -> ProductPlan:
-        """The plan of a part, which stays as it is."""
-        stages = stages_of([stage.op for stage in part.stages])
-        products = products_of(stages)
-        columns, *_ = order_rows(stages, products, jammed_row(products))
-        panel_mode = computes_at_panels(stages, products, tasks)
-        blocks = blocks_of(stages, products, tasks)
-        if tasks.outer_columns == "loops":
-            loop_over_columns(stages, columns)
-        stream = bounded = None
-        if not panel_mode and not any(stage.totals for stage in stages):
-            stream = stream_of(stages, products)
-            scratch = plan_block(stages, products, stream)
-            if blocks.is_blocked:
-                bounded = BoundedBlock.of(scratch.segments, products)
-        return ProductPlan(stages, products, blocks, panel_mode, stream is not None, bounded)
+from lamina.passes.schedule.product_plan import ProductPlan
+from lamina.passes.schedule.stages import stages_of
 
 
 def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
@@ -69,16 +22,17 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     """
     if not isinstance(tasks, ProductTasks):
         return {}
-    plan = ProductPlan.of(part, tasks)
-    stages, blocks = plan.stages, plan.blocks
-    if any(stage.totals for stage in stages) or plan.is_streamed:
+    stages = stages_of([stage.op for stage in part.stages])
+    plan = ProductPlan.of(stages, tasks)
+    blocks = plan.blocks
+    if any(stage.totals for stage in stages) or plan.stream:
         return {}
     if plan.bounded is not None and not plan.bounded.is_level:
         return {}
     rows = [stage.rows for stage in stages]
     if blocks.live:
         together = tasks.num_threads is not None or len(live_digits(stages[0].op)[rows[0][-1]]) == 1
-        if not together or tile_rows(plan.products, blocks) > 1:
+        if not together or plan.tile_rows > 1:
             return {}
     elif blocks.is_blocked:
         rows = [dims[:-1] for dims in rows]
@@ -91,7 +45,7 @@ def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
     follows such a product panel by panel."""
     if not isinstance(tasks, ProductTasks):
         return {}
-    plan = ProductPlan.of(part, tasks)
+    plan = ProductPlan.of(stages_of([stage.op for stage in part.stages]), tasks)
     found: dict[GenericOp, dict[int, int]] = {}
     for stage, shape in plan.products.items():
         ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.ir import SSAValue
-
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_TERMS
-from lamina.passes.schedule.block_scratch import BlockScratch
-from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
-from lamina.passes.schedule.packed_product import Blocks, PackedProduct, PartOfSum
+from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product import ProductEmitter, Tile
 from lamina.passes.schedule.product_ends import ReadEnds
+from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, SumCut, over_panels, over_sum
+from lamina.passes.schedule.sweeps import outputs_of
 from lamina.passes.schedule.tile_product import TileProduct
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 
@@ -42,29 +39,25 @@ class ProductTask:
 
     def __init__(
         self,
-        stages: list[Stage],
-        products: dict[Stage, Contraction],
+        emit: Emitter,
+        plan: ProductPlan,
         memory: Memory,
-        outputs: set[SSAValue],
-        blocks: Blocks,
-        scratch: BlockScratch | None,
-        bounded: BoundedBlock | None = None,
+        lines: RowLoops,
     ) -> None:
-        """`scratch` is what whole rows are kept in, for tasks of whole rows, and `bounded` says
-        which part of each is needed."""
-        self.stages = stages
-        self.products = products
-        self.memory = memory
-        self.outputs = outputs
-        self.blocks = blocks
-        self.scratch = scratch
-        self.bounded = bounded
+        """A task walks `lines`, rows in front of the last."""
+        self.stages, self.products, self.blocks = plan.stages, plan.products, plan.blocks
+        self.memory, self.lines = memory, lines
+        self.outputs = outputs_of(plan.stages)
+        self.scratch = plan.scratch
+        """What whole rows are kept in, for tasks of these."""
+        self.bounded = plan.bounded
+        """Which part of each is needed."""
+        if self.bounded is not None:
+            self.bounded = self.bounded.with_counts(emit, dict(enumerate(memory.flat.values())))
         self.epilogue: TotalsEpilogue | None = None
         """What is computed of the product's tiles in registers."""
         self.ends: dict[Stage, ReadEnds] = {}
         """Where products end in a call."""
-        self.lines = RowLoops()
-        """Rows in front of the last that a task walks."""
 
     def task(self, emit: Emitter, domain: TaskDomain) -> None:
         """Emit one task."""

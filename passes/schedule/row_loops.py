@@ -16,7 +16,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Env
-from lamina.passes.schedule.packed_product import Blocks
+from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.stages import ROW_START, Stage
 
 
@@ -58,24 +58,25 @@ class RowLoops:
         return {ROW_START: emit.linear(form, dict(enumerate(point)))}
 
 
-def row_loops(
-    stages: Sequence[Stage], shape: Contraction, blocks: Blocks, count: int, *, panel_mode: bool
-) -> RowLoops:
-    """So many rows in front of the last, as loops of a task.
+def row_loops(plan: ProductPlan) -> RowLoops:
+    """The rows in front of the last that are loops of a task (`inner_rows`).
 
     Raises InputError where these are no rows of the product alone, or tasks are no ranges of
     panels.
     """
-    stage = stages[0]
+    count = plan.tasks.inner_rows
+    if not count:
+        return RowLoops()
+    stage, said = plan.stages[0], f"inner_rows = {count}"
     places = tuple(range(len(stage.rows) - 1 - count, len(stage.rows) - 1))
-    said = f"inner_rows = {count}"
-    if not panel_mode or not blocks.is_blocked or any(open_rows(s.op) for s in stages):
+    if not plan.panel_mode or not plan.is_blocked or any(open_rows(s.op) for s in plan.stages):
         reason = "of products computed at panels, along rows all of which count"
         raise illegal(stage.op, f"{said}: {reason}")
-    most = most_row_loops(stage, shape)
+    most = most_row_loops(stage, plan.first[1])
     if count > most:
         raise illegal(stage.op, f"{said}: in front of the last row stand {most} of the product's")
-    return RowLoops(places, tuple(stage.extents[stage.rows[p]] for p in places), blocks.size)
+    extents = tuple(stage.extents[stage.rows[p]] for p in places)
+    return RowLoops(places, extents, plan.blocks.size)
 
 
 def most_row_loops(stage: Stage, shape: Contraction) -> int:

@@ -105,6 +105,11 @@ class Stage:
         return tuple(self.extents[d] for d in self.inner)
 
     @property
+    def bits(self) -> int:
+        """Width of an element of its first result, which is a number."""
+        return self.writes[0].element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+
+    @property
     def is_pointwise(self) -> bool:
         """Whether every result is stored at each point."""
         return all(c == "store" for c in self.combiners)

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf, nan
-from typing import Any
 
 from xdsl.dialects import arith, math, scf, vector
 from xdsl.dialects.builtin import VectorType
@@ -27,15 +26,17 @@ from lamina.passes.schedule.body import broadcast
 from lamina.passes.schedule.bounded_sweep import BoundedSegment, BoundedSweepEmitter
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.memory import Env, Envs, Sweep
+from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.peel import mask_below
 from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.product_task import TaskDomain, tile_of
 from lamina.passes.schedule.row_epilogue import RowEpilogue
+from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
-from lamina.passes.schedule.stream_plan import BLOCK_START, StreamPlan
+from lamina.passes.schedule.stream_plan import BLOCK_START
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.tile_product import TileProduct
@@ -45,9 +46,10 @@ from lamina.passes.schedule.tile_unit import tile_unit
 class StreamedProduct(RowEpilogue):
     """Blocks of rows that walk a dimension in blocks."""
 
-    def __init__(self, *args: Any, plan: StreamPlan) -> None:
-        super().__init__(*args)
-        self.plan = plan
+    def __init__(self, emit: Emitter, plan: ProductPlan, memory: Memory, lines: RowLoops) -> None:
+        super().__init__(emit, plan, memory, lines)
+        assert plan.stream is not None
+        self.plan = plan.stream
         self.factors: SSAValue | None = None
         """By which a row's sums were scaled for the block at hand, for each row."""
         self.parts: dict[Stage, SSAValue] = {}

@@ -14,7 +14,6 @@ from xdsl.dialects import func
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineMap
 
-from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
@@ -25,9 +24,8 @@ from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.product_ends import ProductEnds
-from lamina.passes.schedule.product_kernel import tile_rows
-from lamina.passes.schedule.product_rows import ProductPlan
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.product_plan import ProductPlan
+from lamina.passes.schedule.stages import Stage, stages_of
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ def visited_by(kernel: func.FuncOp) -> Mapping[int, frozenset[Visited]]:
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
         if not isinstance(tasks, ProductTasks) or part.op is not None:
             continue
-        plan = ProductPlan.of(part, tasks)
+        plan = ProductPlan.of(stages_of([stage.op for stage in part.stages]), tasks)
         for stage, shape in plan.products.items():
             for place in (shape.a, shape.b):
                 found.setdefault(stage.op.inputs[place], []).append(
@@ -62,7 +60,7 @@ def visited_by(kernel: func.FuncOp) -> Mapping[int, frozenset[Visited]]:
 
 def _visited(plan: ProductPlan, stage: Stage, shape: Contraction, place: int) -> Iterator[Visited]:
     """What a product of a plan reads of one of its operands."""
-    if place == shape.b and (panels := _panels_of(plan, stage.op, shape)) is not None:
+    if place == shape.b and (panels := _panels_of(plan, stage, shape)) is not None:
         yield panels
     ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)
     if ends.terms is not None:
@@ -75,15 +73,14 @@ def _visited(plan: ProductPlan, stage: Stage, shape: Contraction, place: int) ->
             yield Visited(axis, ends.panels)
 
 
-def _panels_of(plan: ProductPlan, nest: GenericOp, shape: Contraction) -> Visited | None:
+def _panels_of(plan: ProductPlan, stage: Stage, shape: Contraction) -> Visited | None:
     """What a product of a plan reads of its packed operand, if that ends at a number."""
     bounded = plan.bounded
-    stage = next(stage for stage in plan.stages if stage.op is nest)
     if bounded is None or stage not in bounded.dims or shape.pairs is not None or shape.task_packed:
         return None
     if not all(bound.is_upper for bound in bounded.bounds) or bounded.step > MOST_PANEL:
         return None
-    dim, index_map = bounded.dims[stage], nest.read_maps[shape.b]
+    dim, index_map = bounded.dims[stage], stage.op.read_maps[shape.b]
     counts = {n for bound in bounded.bounds if (n := _number(plan, bounded, bound)) is not None}
     unit = shape.panel or 1
     if dim != shape.inner_column:  # others are read if they are not 0
@@ -92,7 +89,7 @@ def _panels_of(plan: ProductPlan, nest: GenericOp, shape: Contraction) -> Visite
     axis = _axis_of(index_map, dim, unit)
     if axis is None or not counts:
         return None
-    extent = shape_of(nest.inputs[shape.b])[axis]
+    extent = shape_of(stage.op.inputs[shape.b])[axis]
     digit = Digit(extent, min(counts), bounded.step, bounded.step // unit)
     return Visited(axis, digit) if extent > digit.factor else None
 
@@ -111,7 +108,7 @@ def _number(plan: ProductPlan, bounded: BoundedBlock, bound: Bound) -> int | Non
     (digit, *inner) = live_digits(bounded.stage.op).get(row, (Digit(1),))
     if dim != row or bound.form.constant > 1 or inner or not digit.is_count:
         return None
-    return digit.count if tile_rows(plan.products, plan.blocks) == 1 else None
+    return digit.count if plan.tile_rows == 1 else None
 
 
 def _axis_of(index_map: AffineMap, dim: int, unit: int) -> int | None:
