@@ -9,25 +9,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
+from xdsl.dialects import func
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import BOUNDS
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 
 
 @dataclass(frozen=True)
-class BoundDimsPass(ModulePass):
+class BoundDimsPass(KernelPass):
     """Note the bounds of dimensions on the nests of outlined kernels."""
 
     name = "bound-dims"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
-            for nest, (dim, bounds) in bounded_dims(nests).items():
-                nest.attributes[BOUNDS] = bounds_of(nest, dim, bounds)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        nests = [nest for nest in block_ops(kernel.body.block) if isinstance(nest, GenericOp)]
+        for nest, (dim, bounds) in bounded_dims(nests).items():
+            nest.attributes[BOUNDS] = bounds_of(nest, dim, bounds)

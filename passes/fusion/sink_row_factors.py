@@ -10,14 +10,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects import arith, math
-from xdsl.dialects.builtin import (
-    ModuleOp,
-    TensorType,
-)
+from xdsl.dialects import arith, func, math
+from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
-from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.ir_links import block_ops
@@ -31,22 +26,21 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_implicit
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 from lamina.dialects.loop.streamed_dims import is_zero
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 
 
 @dataclass(frozen=True)
-class SinkRowFactorsPass(ModulePass):
+class SinkRowFactorsPass(KernelPass):
     """Move what softmax weights of a kernel are multiplied by in each row behind the product."""
 
     name = "sink-row-factors"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
-            if any(BOUNDS in nest.attributes or STREAM in nest.attributes for nest in nests):
-                continue  # decided for the kernel as it stands
-            for nest in nests:
-                _sink(nest)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        nests = [nest for nest in block_ops(kernel.body.block) if isinstance(nest, GenericOp)]
+        if any(BOUNDS in nest.attributes or STREAM in nest.attributes for nest in nests):
+            return  # decided for the kernel as it stands
+        for nest in nests:
+            _sink(nest)
 
 
 def _sink(product: GenericOp) -> None:

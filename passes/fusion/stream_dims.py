@@ -8,9 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.passes import ModulePass
+from xdsl.dialects import func
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
@@ -18,11 +16,11 @@ from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.loop.streamed_dims import streamed_dim
 from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS, STREAM_BLOCK, TILE_STREAM_BLOCKS
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 
 
 @dataclass(frozen=True)
-class StreamDimsPass(ModulePass):
+class StreamDimsPass(KernelPass):
     """Note on nests along a long dimension that a kernel sums over in a product: in blocks.
 
     `block` is the number of positions, whole panels of the products; those in matrix tiles take
@@ -33,17 +31,16 @@ class StreamDimsPass(ModulePass):
 
     block: int = STREAM_BLOCK
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            nests = [nest for nest in block_ops(function.body.block) if isinstance(nest, GenericOp)]
-            if sum(is_packed(nest) for nest in nests) < 2:
-                continue
-            found = streamed_dim(nests)
-            if found is None:
-                continue
-            first, dim = next(iter(found.dims.items()))
-            if first.extents[dim] >= LEAST_STREAM_BLOCKS * self.block:
-                tiled = any(in_matrix_tiles(nest) for nest in nests)
-                block = self.block * TILE_STREAM_BLOCKS if tiled else self.block
-                for nest, own in found.dims.items():
-                    nest.attributes[STREAM] = StreamAttr.of(own, block)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        nests = [nest for nest in block_ops(kernel.body.block) if isinstance(nest, GenericOp)]
+        if sum(is_packed(nest) for nest in nests) < 2:
+            return
+        found = streamed_dim(nests)
+        if found is None:
+            return
+        first, dim = next(iter(found.dims.items()))
+        if first.extents[dim] >= LEAST_STREAM_BLOCKS * self.block:
+            tiled = any(in_matrix_tiles(nest) for nest in nests)
+            block = self.block * TILE_STREAM_BLOCKS if tiled else self.block
+            for nest, own in found.dims.items():
+                nest.attributes[STREAM] = StreamAttr.of(own, block)

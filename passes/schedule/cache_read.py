@@ -10,19 +10,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Block, Region
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, YieldOp
 from lamina.dialects.loop.access import map_of, substitute
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.segments import index_maps, pads_of
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.nest_steps import (
     has_cached_reads,
@@ -36,14 +34,13 @@ from lamina.passes.schedule.stages import schedule_of
 
 
 @dataclass(frozen=True)
-class CacheReadPass(ModulePass):
+class CacheReadPass(KernelPass):
     """Copy the reads of nests that have the clause `cache_read` first."""
 
     name = "cache-read"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            cache_reads(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        cache_reads(kernel)
 
 
 def cache_reads(function: func.FuncOp) -> None:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
-from xdsl.dialects import arith, scf, vector
+from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.memory_ops import store_op
 from lamina.dialects.loop.scalar_ops import binary_op
@@ -39,7 +40,8 @@ def store(emit: Emitter, value: SSAValue, where: Elements, *, streamed: bool = F
         if mask is None:
             emit.run(store_op(element, flat, [place]))
         else:
-            _store_if(emit, _lane(emit, mask, lane), element, flat, place)
+            one = store_op(element, flat, [place])
+            emit.branch(_lane(emit, mask, lane), partial(Emitter.run, op=one))
 
 
 def store_past_if(emit: Emitter, wanted: SSAValue, value: SSAValue, where: Elements) -> None:
@@ -48,26 +50,14 @@ def store_past_if(emit: Emitter, wanted: SSAValue, value: SSAValue, where: Eleme
         store(emit, value, where)
         return
     where = replace(where, at=emit.value(where.at))
-    past, through = Block(), Block()
-    for block, streamed in ((past, True), (through, False)):
-        store(emit.inside(block), value, where, streamed=streamed)
-        block.add_op(scf.YieldOp())
-    emit.run(scf.IfOp(wanted, [], [past], [through]))
+    through = partial(store, value=value, where=where)
+    emit.branch(wanted, partial(through, streamed=True), through)
 
 
 def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
     kind = value.type
     assert isinstance(kind, VectorType)
     return emit.add(vector.ExtractOp(value, [lane], kind.element_type))
-
-
-def _store_if(
-    emit: Emitter, on: SSAValue, element: SSAValue, flat: SSAValue, place: SSAValue
-) -> None:
-    then = Block()
-    then.add_op(store_op(element, flat, [place]))
-    then.add_op(scf.YieldOp())
-    emit.run(scf.IfOp(on, [], [then]))
 
 
 COMBINE_FLOAT = {

@@ -11,7 +11,7 @@ from lamina.dialects.loop.vector_arith import ExtSIOp, ExtUIOp
 from lamina.passes.schedule.body import broadcast, vector_reduce
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs
-from lamina.passes.schedule.top import before, carried_if
+from lamina.passes.schedule.top import before
 
 
 def compress(
@@ -48,7 +48,7 @@ def compress(
             to.store(inner, state[0], key, place)
             return [inner.add(arith.AddiOp(state[0], inner.value(1)))]
 
-        return carried_if(e, before(e, key, limit, keys.down, equal=True), state, take)
+        return e.branch(before(e, key, limit, keys.down, equal=True), take, lambda _: state)
 
     [filled] = emit.loop(0, whole, lanes, [emit.value(0)], some)
     return emit.loop(whole, length, 1, [filled], one)[0]

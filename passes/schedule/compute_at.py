@@ -11,16 +11,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, SSAValue
-from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.linear import Linear
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kernel_parts import leave_out_done, parts_of
@@ -36,14 +33,13 @@ from lamina.passes.schedule.task_slices import block_of
 
 
 @dataclass(frozen=True)
-class ComputeAtPass(ModulePass):
+class ComputeAtPass(KernelPass):
     """Compute nests that have the clause `compute_at` where they are read, slice by slice."""
 
     name = "compute-at"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            compute_at(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        compute_at(kernel)
 
 
 @dataclass(frozen=True)

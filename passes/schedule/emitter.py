@@ -35,6 +35,9 @@ LoopBody = Callable[["Emitter", Index, list[SSAValue]], Sequence[SSAValue]]
 NestBody = Callable[["Emitter", list[Index], list[SSAValue]], Sequence[SSAValue]]
 """The same of loops in one another, at the position that all of them are at."""
 
+Branch = Callable[["Emitter"], Sequence[SSAValue] | None]
+"""What is done in a branch; gives its values, if there are any."""
+
 
 class Emitter:
     """Appends ops to a block; `inside` shares what is known of the whole kernel."""
@@ -302,6 +305,22 @@ class Emitter:
             return inner._within([*outer, at], bounds, values, body)
 
         return self.loop(*bounds[len(outer)], 1, carried, step)
+
+    def branch(
+        self, condition: SSAValue, then: Branch, otherwise: Branch | None = None
+    ) -> list[SSAValue]:
+        """What is done if a condition holds, or else; gives the values of either."""
+        blocks: list[list[Block]] = [[], []]
+        types: list[Attribute] = []
+        for done, own in zip((then, otherwise), blocks, strict=True):
+            if done is not None:
+                own.append(Block())
+                values = done(self.inside(own[0])) or ()
+                types = [value.type for value in values]
+                own[0].add_op(plain_op(scf.YieldOp, list(values)))
+        either = scf.IfOp(condition, types, blocks[0], blocks[1] or None)
+        self.run(either)
+        return list(either.results)
 
     def parallel(self, count: Index, body: Callable[[Emitter, Index], None]) -> None:
         """A parallel loop over `0 .. count`, whose iterations do not depend on one another."""

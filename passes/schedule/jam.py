@@ -9,12 +9,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
+from xdsl.dialects.builtin import IndexType, IntegerAttr
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
-from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
@@ -25,7 +23,7 @@ from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import (
     linear_forms,
@@ -38,14 +36,13 @@ from lamina.passes.schedule.stages import schedule_of
 
 
 @dataclass(frozen=True)
-class JamPass(ModulePass):
+class JamPass(KernelPass):
     """Unroll and jam the nests that have the clause `jam`."""
 
     name = "jam"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            jam(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        jam(kernel)
 
 
 def jam(function: func.FuncOp) -> None:

@@ -6,9 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects import scf
-from xdsl.ir import Block
-
 from lamina.dialects.loop import FourierOp, SortOp
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import LiveRows
@@ -152,13 +149,11 @@ class Blocks:
                 return
             left = inner.value(inner.minus(self.count, first))
             whole = inner.add(compare_op(left, inner.value(size), "sge"))
-            then, otherwise = Block(), Block()
-            body(inner.inside(then), first, size)
-            rest = inner.inside(otherwise)
-            rest.each(first, self.count, 1, lambda e, row: body(e, row, 1))
-            for end in (then, otherwise):
-                end.add_op(scf.YieldOp())
-            inner.run(scf.IfOp(whole, [], [then], [otherwise]))
+
+            def singly(rest: Emitter) -> None:
+                rest.each(first, self.count, 1, lambda e, row: body(e, row, 1))
+
+            inner.branch(whole, lambda then: body(then, first, size), singly)
 
         blocks = emit.quotient(emit.plus(self.count, size - 1), size)
         if self.is_whole(emit):

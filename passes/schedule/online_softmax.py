@@ -14,17 +14,17 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from xdsl.dialects import arith, math, scf, vector
-from xdsl.dialects.builtin import Float32Type, Float64Type, IntegerAttr, VectorType, i1, i64
-from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
+from xdsl.dialects import arith, math, vector
+from xdsl.dialects.builtin import Float32Type, Float64Type
+from xdsl.ir import BlockArgument, OpResult, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.scalar_ops import compare_op
-from lamina.dialects.loop.vector_arith import CmpfOp
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
 from lamina.passes.schedule.combine import combine
-from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
+from lamina.passes.schedule.compare import compare
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.peel import Vectors, by_vectors
 from lamina.passes.schedule.stages import Stage
@@ -38,8 +38,6 @@ More would cost digits of x - top. It is ln 2, so that the largest terms are hal
 without error."""
 LEAST = {32: -3.4028234663852886e38, 64: -1.7976931348623157e308}  # by bits
 """`top` before the first block: finite, so that -inf counts as nothing."""
-OGT = 2
-"""`loop.cmpf`'s number for ordered greater-than."""
 
 
 @dataclass(frozen=True)
@@ -129,13 +127,13 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         largest, total = self._results(emit, self._walk(emit, envs, ends))
         zero = emit.constant(number_attribute(0, total.type))
         positive = emit.add(compare_op(total, zero, "ogt"))
-        done, again = Block(), Block()
-        done.add_op(scf.YieldOp(largest, total))
-        plain(emit.inside(again))
-        again.add_op(scf.YieldOp(*(self.memory.scalars[s.writes[0].memory] for s in pair.stages)))
-        either = scf.IfOp(positive, [largest.type, total.type], [done], [again])
-        emit.block.add_op(either)
-        for stage, result in zip(pair.stages, either.results, strict=True):
+
+        def again(inner: Emitter) -> list[SSAValue]:
+            plain(inner)
+            return [self.memory.scalars[s.writes[0].memory] for s in pair.stages]
+
+        results = emit.branch(positive, lambda _: (largest, total), again)
+        for stage, result in zip(pair.stages, results, strict=True):
             self._keep(emit, envs[stage], stage, 0, result)
 
     def _walk(self, emit: Emitter, envs: Envs, ends: tuple[Index, Index]) -> list[SSAValue]:
@@ -180,7 +178,7 @@ class OnlineSoftmaxEmitter(SweepEmitter):
             pairs = zip(block[::2], block[1::2], strict=False)
             block = [*(_larger(emit, *pair) for pair in pairs), *block[len(block) // 2 * 2 :]]
         most = _larger(emit, block[0], most)
-        above = emit.add(vector_reduce(_above(emit, block[0], top), "or"))
+        above = emit.add(vector_reduce(compare(emit, block[0], top, "ogt"), "or"))
         top, *sums = self._raised(emit, above, block[0], [top, *sums])
         for number, value in enumerate(values):
             place = number % SUMS
@@ -192,18 +190,16 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         self, emit: Emitter, above: SSAValue, block: SSAValue, state: list[SSAValue]
     ) -> list[SSAValue]:
         """`top` and sums, with `top` above the block if some of it is above `top`."""
-        then, otherwise = Block(), Block()
-        inner = emit.inside(then)
-        top, *sums = state
-        peak = inner.add(vector_reduce(block, "max"))
-        margin = inner.constant(number_attribute(MARGIN, peak.type))
-        new = broadcast(inner, inner.add(arith.AddfOp(peak, margin)), self.lanes)
-        factor = inner.add(math.ExpOp(inner.add(arith.SubfOp(top, new))))
-        then.add_op(scf.YieldOp(new, *(inner.add(arith.MulfOp(s, factor)) for s in sums)))
-        otherwise.add_op(scf.YieldOp(*state))
-        either = scf.IfOp(above, [v.type for v in state], [then], [otherwise])
-        emit.block.add_op(either)
-        return list(either.results)
+
+        def raised(inner: Emitter) -> list[SSAValue]:
+            top, *sums = state
+            peak = inner.add(vector_reduce(block, "max"))
+            margin = inner.constant(number_attribute(MARGIN, peak.type))
+            new = broadcast(inner, inner.add(arith.AddfOp(peak, margin)), self.lanes)
+            factor = inner.add(math.ExpOp(inner.add(arith.SubfOp(top, new))))
+            return [new, *(inner.add(arith.MulfOp(s, factor)) for s in sums)]
+
+        return emit.branch(above, raised, lambda _: state)
 
     def _results(self, emit: Emitter, state: list[SSAValue]) -> tuple[SSAValue, SSAValue]:
         """The maximum and the sum below it, as numbers."""
@@ -215,17 +211,6 @@ class OnlineSoftmaxEmitter(SweepEmitter):
         return largest, emit.add(arith.MulfOp(total, factor))
 
 
-def _above(emit: Emitter, left: SSAValue, right: SSAValue) -> SSAValue:
-    kind = left.type
-    assert isinstance(kind, VectorType)
-    op = CmpfOp.create(
-        operands=[left, right],
-        result_types=[vector_of(i1, kind.get_shape()[0])],
-        properties={"predicate": IntegerAttr(OGT, i64)},
-    )
-    return emit.add(op)
-
-
 def _larger(emit: Emitter, left: SSAValue, right: SSAValue) -> SSAValue:
     """The larger, the right one if one is NaN: an instruction, where a true maximum takes three."""
-    return choose(emit, _above(emit, left, right), left, right)
+    return choose(emit, compare(emit, left, right, "ogt"), left, right)

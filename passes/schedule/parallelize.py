@@ -15,11 +15,9 @@ from dataclasses import dataclass
 from math import isqrt, prod
 from typing import Any
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ArrayAttr, ModuleOp
+from xdsl.dialects.builtin import ArrayAttr
 from xdsl.ir import Block, Operation
-from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
@@ -36,7 +34,8 @@ from lamina.dialects.loop.schedules import (
 )
 from lamina.dialects.loop.slices import Slice
 from lamina.dialects.loop.tiles import TILE_COLUMNS
-from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import verify_kernel_function
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.jammed_rows import (
@@ -64,15 +63,14 @@ Scheduled = tuple[Part, Any]
 
 
 @dataclass(frozen=True)
-class ParallelizePass(ModulePass):
+class ParallelizePass(KernelPass):
     """Put the nests of each part of a kernel into a loop over its tasks."""
 
     name = "parallelize"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            verify_kernel_function(function)
-            parallelize(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        verify_kernel_function(kernel)
+        parallelize(kernel)
 
 
 def parallelize(function: func.FuncOp) -> None:

@@ -2,23 +2,84 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from math import prod
 
+from xdsl.dialects.builtin import i1
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
-from lamina.dialects.loop.access import flatten, forms_of, shape_of
-from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.access import Forms, flatten, forms_of, shape_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.passes.cost.unstructured_cost import COPIED_BYTES, COPIED_VECTORS
 from lamina.passes.schedule.body import Affine, Body, Lane, load
 from lamina.passes.schedule.combine import store
-from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.strided_access import Elements
+
+
+@dataclass(frozen=True)
+class OpPoint:
+    """A position of the domain of an op; `varying` are the values of its body that differ along
+    the last dimension."""
+
+    op: OrderedNest
+    memory: Memory
+    position: Sequence[Index]
+    varying: frozenset[SSAValue] = frozenset()
+    true: frozenset[int] = frozenset()
+    """Reads that are known to be true."""
+
+    def bind(
+        self, emit: Emitter, body: Body, along: bool | None = None, mask: SSAValue | None = None
+    ) -> None:
+        """Give a body what it reads there, and positions: what varies, in vectors of the body's
+        lanes, if `along`; what does not, if that is False; or all of it, in scalars."""
+        op, known = self.op, dict(enumerate(self.position))
+        wide = along is True and body.lanes > 1
+        reads = zip(op.inputs, op.read_maps, op.block.args, strict=False)
+        for number, (value, index_map, argument) in enumerate(reads):
+            if along is not None and (argument in self.varying) is not along:
+                continue
+            if number in self.true:
+                body.values[argument] = Lane(emit.constant(number_attribute(1, i1)), True)
+                continue
+            forms = forms_of(index_map, op.extents)
+            assert forms is not None, f"{op.name}: a read without a linear index"
+            place = self._place(emit, value, forms, known)
+            where = Elements(self.memory.flat[value], place)
+            if wide:
+                stride = flatten(forms, shape_of(value)).coefficient(len(op.extents) - 1)
+                where = replace(where, stride=stride, lanes=body.lanes, mask=mask)
+            body.values[argument] = load(emit, where)
+        for inner in op.block.ops:
+            if isinstance(inner, IndexOp) and along in (None, inner.result in self.varying):
+                dim = inner.dim.value.data
+                index = Affine(self.position[dim], int(wide), 0, op.extents[dim] - 1)
+                body.indices[inner.result] = index
+
+    def _place(
+        self, emit: Emitter, value: SSAValue, forms: Forms, known: Mapping[int, Index]
+    ) -> Index:
+        """Element offset of what is read."""
+        strides = self.memory.strides.get(value)
+        if strides is None:
+            return emit.linear(flatten(forms, shape_of(value)), known)
+        at: Index = 0
+        for form, stride in zip(forms, strides, strict=True):
+            at = emit.plus(at, emit.times(emit.linear(form, known), stride))
+        return at
+
+
+def with_tables(op: OrderedNest, memory: Memory) -> dict[SSAValue, SSAValue]:
+    """Memory by what the body of an op calls it."""
+    arguments = op.block.args[len(op.inputs) :]
+    tables = {a: memory.flat[source] for source, a in zip(op.sources, arguments, strict=False)}
+    return {**memory.flat, **tables}
 
 
 class Point:
@@ -28,23 +89,9 @@ class Point:
         self, emit: Emitter, op: OrderedNest, memory: Memory, position: Sequence[Index]
     ) -> None:
         self.emit = emit
-        self.op = op
-        self.flat = dict(memory.flat)
+        self.flat = with_tables(op, memory)
         self.body = Body(1)
-        arguments = op.block.args
-        extents = op.extents
-        for value, index_map, argument in zip(op.inputs, op.read_maps, arguments, strict=False):
-            forms = forms_of(index_map, extents)
-            assert forms is not None, f"{op.name}: a read without a linear index"
-            at = emit.linear(flatten(forms, shape_of(value)), dict(enumerate(position)))
-            load = load_op(memory.flat[value], [emit.value(at)])
-            self.body.values[argument] = Lane(emit.add(load), True)
-        for source, argument in zip(op.sources, arguments[len(op.inputs) :], strict=False):
-            self.flat[argument] = memory.flat[source]
-        for inner in op.block.ops:
-            if isinstance(inner, IndexOp):
-                dim = inner.dim.value.data
-                self.body.indices[inner.result] = Affine(position[dim], 0, 0, extents[dim] - 1)
+        OpPoint(op, memory, position).bind(emit, self.body)
 
     def bind(self, arguments: Sequence[SSAValue], values: Sequence[SSAValue]) -> None:
         """Give values to the last body arguments."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from xdsl.dialects import arith, scf
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects import arith
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -21,10 +21,7 @@ def emit_by_rank(emit: Emitter, row: SortedRow) -> None:
     def put(e: Emitter, rank: SSAValue, key: SSAValue, place: SSAValue) -> None:
         shifted = e.value(e.minus(rank, start))
         wanted = e.add(compare_op(shifted, e.value(count), "ult"))
-        then = Block()
-        row.results.store(e.inside(then), shifted, key, place)
-        then.add_op(scf.YieldOp())
-        e.run(scf.IfOp(wanted, [], [then]))
+        e.branch(wanted, lambda then: row.results.store(then, shifted, key, place))
 
     def element(e: Emitter, at: list[Index]) -> None:
         here = e.value(at[0])

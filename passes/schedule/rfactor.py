@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
-from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, map_of, substitute
@@ -25,7 +22,7 @@ from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import Monoid, join_body
 from lamina.dialects.loop.packing import is_packed
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.loop.split_dim import replace_positions
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import (
@@ -40,14 +37,13 @@ from lamina.passes.schedule.stages import schedule_of
 
 
 @dataclass(frozen=True)
-class RfactorPass(ModulePass):
+class RfactorPass(KernelPass):
     """Split the reductions of nests that have the clause `rfactor`."""
 
     name = "rfactor"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            rfactor(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        rfactor(kernel)
 
 
 def rfactor(function: func.FuncOp) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from xdsl.dialects import arith, cf, scf
-from xdsl.ir import Block, SSAValue
+from xdsl.dialects import arith, cf
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ScatterOp
 from lamina.dialects.loop.access import shape_of
@@ -68,14 +68,12 @@ def write_kept(
     elsewhere, where the mask is true. `place` has it, that end, and the extent."""
     index, end, extent = place
     fits = compare(emit, index, emit.value(end), "ult")
-    inside, behind = emit.inside(Block()), emit.inside(Block())
-    write(inside)
-    inside.run(scf.YieldOp())
-    checked = behind if mask is None else behind.inside(Block())
-    limit = compare(checked, index, checked.value(extent), "ult")
-    checked.run(cf.AssertOp(limit, out_of_range(extent)))
-    if mask is not None:
-        checked.run(scf.YieldOp())
-        behind.run(scf.IfOp(mask, [], [checked.block]))
-    behind.run(scf.YieldOp())
-    emit.run(scf.IfOp(fits, [], [inside.block], [behind.block]))
+
+    def check(behind: Emitter) -> None:
+        limit = compare(behind, index, behind.value(extent), "ult")
+        behind.run(cf.AssertOp(limit, out_of_range(extent)))
+
+    def check_if_true(behind: Emitter) -> None:
+        behind.branch(mask, check) if mask is not None else check(behind)
+
+    emit.branch(fits, write, check_if_true)

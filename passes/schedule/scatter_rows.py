@@ -9,18 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import arith, cf, scf
-from xdsl.dialects.builtin import IndexType, MemRefType, i1
+from xdsl.dialects import arith, cf
+from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
-from lamina.dialects.loop.access import Forms, flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.bounds import masks_of
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.dialects.loop.schedules import UnstructuredTasks
-from lamina.passes.schedule.body import Affine, Body, Lane, load
+from lamina.passes.schedule.body import Body, load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -29,7 +29,7 @@ from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.live_rows import ends_of, kept_digits
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import Vectors, each_vector
-from lamina.passes.schedule.points import needed_for, varying_along
+from lamina.passes.schedule.points import OpPoint, needed_for, varying_along, with_tables
 from lamina.passes.schedule.scatter_checks import kept_place, write_kept
 from lamina.passes.schedule.strided_access import Elements
 
@@ -207,18 +207,21 @@ class ScatterRows:
             left = self._run_first(emit, body, left, asked)
             self._write_kept(emit, body, places, number, lambda e, at: update(e, at, left))
             return
-        masked = emit
         if op.mask is not None:
             left = self._run_first(emit, body, left, [op.mask])
-            masked = emit.inside(Block())
-        left = self._run_first(masked, body, left, places)
-        at, inside = self._address(masked, body, places)
-        target = masked if inside is None else masked.inside(Block())
-        update(target, at, left)
-        if inside is not None:
-            _close(masked, target, inside)
-        if op.mask is not None:
-            _close(emit, masked, body.values[op.mask].value)
+
+        def write(masked: Emitter) -> None:
+            rest = self._run_first(masked, body, left, places)
+            at, inside = self._address(masked, body, places)
+            if inside is None:
+                update(masked, at, rest)
+            else:
+                masked.branch(inside, lambda target: update(target, at, rest))
+
+        if op.mask is None:
+            write(emit)
+        else:
+            emit.branch(body.values[op.mask].value, write)
 
     def _write_kept(
         self,
@@ -263,11 +266,7 @@ class ScatterRows:
 
     @property
     def _flat(self) -> dict[SSAValue, SSAValue]:
-        """Memory of the tables that the body indexes."""
-        op, flat = self.op, dict(self.memory.flat)
-        for source, argument in zip(op.sources, op.block.args[len(op.inputs) :], strict=False):
-            flat[argument] = self.memory.flat[source]
-        return flat
+        return with_tables(self.op, self.memory)
 
     def _bind(
         self,
@@ -278,44 +277,9 @@ class ScatterRows:
         mask: SSAValue | None = None,
     ) -> None:
         """Reads and positions: those that differ along a row if `along`, the others if it is
-        False, or all of them."""
-        op, last = self.op, len(self.op.extents) - 1
-        reads = enumerate(zip(op.inputs, op.read_maps, op.block.args, strict=False))
-        for number, (value, index_map, argument) in reads:
-            if along is not None and (argument in self.varying) is not along:
-                continue
-            if number in self.true:
-                body.values[argument] = Lane(emit.constant(number_attribute(1, i1)), True)
-                continue
-            forms = forms_of(index_map, op.extents)
-            assert forms is not None, f"{op.name}: a read without a linear index"
-            form = flatten(forms, shape_of(value))
-            place = self._place(emit, value, forms, dict(enumerate(position)))
-            assert isinstance(value.type, MemRefType)
-            wide = bool(along) and self.lanes > 1
-            stride, lanes = (form.coefficients[last], self.lanes) if wide else (0, 1)
-            where = Elements(self.memory.flat[value], place, stride, lanes, mask if wide else None)
-            made = load(emit, where)
-            body.values[argument] = made if wide else Lane(made.value, True)
-        for inner in op.block.ops:
-            if not isinstance(inner, IndexOp):
-                continue
-            dim = inner.dim.value.data
-            if along is None or (dim == last) is along:
-                step = int(bool(along) and self.lanes > 1)
-                body.indices[inner.result] = Affine(position[dim], step, 0, op.extents[dim] - 1)
-
-    def _place(
-        self, emit: Emitter, value: SSAValue, forms: Forms, position: Mapping[int, Index]
-    ) -> Index:
-        """Element offset of what is read at a position."""
-        strides = self.memory.strides.get(value)
-        if strides is None:
-            return emit.linear(flatten(forms, shape_of(value)), position)
-        at: Index = 0
-        for form, stride in zip(forms, strides, strict=True):
-            at = emit.plus(at, emit.times(emit.linear(form, position), stride))
-        return at
+        False, or all of them; masks of the rows that run are true."""
+        point = OpPoint(self.op, self.memory, position, self.varying, self.true)
+        point.bind(emit, body, along, mask)
 
     def _address(
         self, emit: Emitter, body: Body, given: Sequence[SSAValue]
@@ -381,9 +345,3 @@ def _without_reads(ops: Sequence[Operation]) -> list[Operation]:
         else:
             kept.append(op)
     return kept
-
-
-def _close(emit: Emitter, target: Emitter, condition: SSAValue) -> None:
-    """Put what stands in a block of its own behind its condition."""
-    target.run(scf.YieldOp())
-    emit.run(scf.IfOp(condition, [], [target.block]))

@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import IndexType, MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, SegmentReduceOp
-from lamina.dialects.loop.access import flatten, forms_of, row_major_strides, shape_of
+from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import compare_op
@@ -24,14 +24,14 @@ from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.sweep_limits import ROWS_AHEAD
 from lamina.passes.memory.plan_memory import byte_size
-from lamina.passes.schedule.body import Affine, Body, Lane, choose, load
+from lamina.passes.schedule.body import Body, Lane, choose
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import mask_below
-from lamina.passes.schedule.points import needed_for, varying_along
+from lamina.passes.schedule.points import OpPoint, needed_for, varying_along, with_tables
 from lamina.passes.schedule.prefetch import LINE_BYTES, kept_inside
 from lamina.passes.schedule.strided_access import Elements
 
@@ -211,9 +211,7 @@ class _Line:
         carried, vectors = carried_arguments(op), len(columns)
         ops = needed_for(op, op.yielded)
         body = Body(plan.lanes)
-        flat = dict(self.memory.flat)
-        for source, argument in zip(op.sources, op.block.args[len(op.inputs) :], strict=False):
-            flat[argument] = self.memory.flat[source]
+        flat = with_tables(op, self.memory)
         # Of `values`, each argument that varies has a vector for each column, others one scalar.
         taken = iter(values)
         of_column: dict[SSAValue, list[SSAValue]] = {}
@@ -282,24 +280,4 @@ class _Line:
     ) -> None:
         """Reads and indices at a position: those that differ from column to column if `wide`,
         else the others."""
-        op, plan = self.op, self.plan
-        last = len(op.extents) - 1
-        for value, index_map, argument in zip(op.inputs, op.read_maps, op.block.args, strict=False):
-            if (argument in plan.varying) is not wide:
-                continue
-            forms = forms_of(index_map, op.extents)
-            assert forms is not None, f"{op.name}: a read without a linear index"
-            form = flatten(forms, shape_of(value))
-            place = emit.linear(form, dict(enumerate(position)))
-            stride = form.coefficients[last] if wide else 0
-            kind = value.type
-            assert isinstance(kind, MemRefType)
-            lanes = plan.lanes if wide else 1
-            flat = self.memory.flat[value]
-            made = load(emit, Elements(flat, place, stride, lanes, mask))
-            body.values[argument] = made
-        for inner in op.block.ops:
-            if isinstance(inner, IndexOp) and (inner.result in plan.varying) is wide:
-                dim = inner.dim.value.data
-                known = Affine(position[dim], int(wide), 0, op.extents[dim] - 1)
-                body.indices[inner.result] = known
+        OpPoint(self.op, self.memory, position, self.plan.varying).bind(emit, body, wide, mask)

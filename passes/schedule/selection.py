@@ -22,7 +22,7 @@ from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Load, Pairs, SortedRow
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.top import any_before, carried_if
+from lamina.passes.schedule.top import any_before
 from lamina.passes.schedule.words import WORD_BITS, word_lanes
 
 DIGIT_BITS = 11
@@ -102,7 +102,7 @@ def _collect_blocks(
             return inner.loop(at, inner.plus(at, block), 1, state, element)
 
         wanted = any_before(e, digits.keys, at, last, lanes, equal=True)
-        return carried_if(e, wanted, state, one_by_one)
+        return e.branch(wanted, one_by_one, lambda _: state)
 
     state = emit.loop(0, whole, block, _none(emit), blocks)
     emit.loop(whole, length, 1, state, element)

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from math import inf, nan
 
-from xdsl.dialects import arith, math, scf, vector
+from xdsl.dialects import arith, math, vector
 from xdsl.dialects.builtin import VectorType
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.linear import Linear
@@ -255,16 +255,16 @@ class StreamedProduct(RowEpilogue):
             largest = self._load(inner, top.writes[0], own[top])
             least = inner.number(-inf, top.writes[0].element)
             nothing = inner.add(compare_op(largest, least, "oeq"))
-            then = Block()
-            deeper = inner.inside(then)
-            for stage, write, _ in scaled:
-                value = deeper.number(nan, write.element)
-                if stage in self.products:
-                    self._fill(deeper, write, own[stage][LOCAL_ROW], value)
-                else:
-                    self._store(deeper, write, own[stage], value)
-            then.add_op(scf.YieldOp())
-            inner.block.add_op(scf.IfOp(nothing, [], [then]))
+
+            def spoil(deeper: Emitter) -> None:
+                for stage, write, _ in scaled:
+                    value = deeper.number(nan, write.element)
+                    if stage in self.products:
+                        self._fill(deeper, write, own[stage][LOCAL_ROW], value)
+                    else:
+                        self._store(deeper, write, own[stage], value)
+
+            inner.branch(nothing, spoil)
 
         emit.each(*rows, 1, row)
 

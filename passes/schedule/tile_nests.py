@@ -10,15 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Block, Region
-from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.clauses import By
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.emitter import INDEX, Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.kernel_parts import leave_out_done, parts_of
@@ -35,14 +32,13 @@ from lamina.passes.schedule.task_slices import inner_slices, take_slices
 
 
 @dataclass(frozen=True)
-class TileNestsPass(ModulePass):
+class TileNestsPass(KernelPass):
     """Put nests with the clause `tile` into loops over their tiles."""
 
     name = "tile-nests"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            tile_nests(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        tile_nests(kernel)
 
 
 def tile_nests(function: func.FuncOp) -> None:

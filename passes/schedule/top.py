@@ -6,7 +6,6 @@ of vectors at a time. Of elements in no order, few go before it once a part of t
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -70,7 +69,7 @@ class _Top:
         early = self._is_early(emit, at)
         any_first = any_before(emit, self.keys, at, state[0], self.lanes)
         goes = emit.add(arith.OrIOp(early, any_first))
-        return carried_if(emit, goes, state, one_by_one)
+        return emit.branch(goes, one_by_one, lambda _: state)
 
     def _is_early(self, emit: Emitter, at: SSAValue) -> SSAValue:
         return emit.add(compare_op(at, emit.value(self.count), "ult"))
@@ -87,7 +86,7 @@ class _Top:
 
         goes = goes_first(emit, key, state[0], self.keys.down)
         goes = emit.add(arith.OrIOp(self._is_early(emit, here), goes))
-        return carried_if(emit, goes, state, insert)
+        return emit.branch(goes, insert, lambda _: state)
 
     def _make_room(self, emit: Emitter, key: SSAValue, last: SSAValue) -> SSAValue:
         """Moves what `key` goes before one place on, over the one at `last`; gives its place."""
@@ -141,21 +140,6 @@ def before(
     direction = ("g" if down else "l") + ("e" if equal else "t")
     is_float = isinstance(element_of(values.type), AnyFloat)
     return compare(emit, values, limits, f"{'u' if is_float else 's'}{direction}")
-
-
-def carried_if(
-    emit: Emitter,
-    condition: SSAValue,
-    state: list[SSAValue],
-    change: Callable[[Emitter], list[SSAValue]],
-) -> list[SSAValue]:
-    """The state as `change` leaves it if the condition holds, else as it is."""
-    then, otherwise = Block(), Block()
-    then.add_op(scf.YieldOp(*change(emit.inside(then))))
-    otherwise.add_op(scf.YieldOp(*state))
-    either = scf.IfOp(condition, [v.type for v in state], [then], [otherwise])
-    emit.run(either)
-    return list(either.results)
 
 
 def has_vectors(kind: Attribute) -> TypeGuard[AnyFloat | IntegerType]:

@@ -11,11 +11,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.context import Context
 from xdsl.dialects import func, memref
-from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
-from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
@@ -23,7 +20,8 @@ from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_part
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.op_list import ops_of
 from lamina.passes.contracts.task_loops import LOOPS
-from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import verify_kernel_function
+from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.kernel_body import KernelBody
@@ -33,15 +31,14 @@ from lamina.passes.schedule.row_tasks import emit_loop, emit_task
 
 
 @dataclass(frozen=True)
-class VectorizePass(ModulePass):
+class VectorizePass(KernelPass):
     """Replace nests in tasks by loops over vectors."""
 
     name = "vectorize"
 
-    def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in kernel_functions(op):
-            verify_kernel_function(function)
-            vectorize(function)
+    def apply_to_kernel(self, kernel: func.FuncOp) -> None:
+        verify_kernel_function(kernel)
+        vectorize(kernel)
 
 
 def vectorize(function: func.FuncOp) -> None:
