@@ -21,7 +21,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.dialects.loop.access import Forms, forms_of, producer_dims, shape_of, substitute
+from lamina.dialects.loop.access import Forms, forms_of, shape_of
 from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
@@ -34,7 +34,7 @@ from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, decide
 from lamina.passes.fusion.fusion_override import MATERIALIZED, check_overrides, override
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
-from lamina.passes.fusion.nest_inlining import inline
+from lamina.passes.fusion.nest_inlining import composed_reads, inline
 from lamina.passes.fusion.padded_inlining import (
     PaddedRead,
     guard_of,
@@ -224,15 +224,10 @@ def _try_inline(
         return None
     forms = forms_of(op.read_maps[number], op.extents)
     seen = None if forms is None else _as_made(forms, value, producer)
-    position = None if seen is None else producer_dims(producer, seen)
-    if forms is None or position is None:
+    places = None if seen is None else composed_reads(producer, seen)
+    if forms is None or places is None:
         return None
-    composed: list[Forms] = []
-    for read_map in producer.read_maps:
-        read = forms_of(read_map, producer.extents)
-        if read is None:
-            return None
-        composed.append(tuple(substitute(f, position) for f in read))
+    position, composed = places
     rule.tell(producer, op, value, said)
     rule.note(producer, op)
     copies, blocks = rule.bodies.count(producer, op, value), (producer.block, op.block)

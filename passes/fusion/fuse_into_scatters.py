@@ -16,13 +16,14 @@ from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, IndexOp, ScatterOp, YieldOp
-from lamina.dialects.loop.access import Forms, forms_of, map_of, producer_dims, substitute
+from lamina.dialects.loop.access import Forms, forms_of, map_of
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.op_list import instances_under
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.fusion_limits import MOST_POINT_WORK
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED, override
+from lamina.passes.fusion.nest_inlining import composed_reads
 from lamina.passes.fusion.padded_inlining import index_value
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
@@ -63,16 +64,12 @@ def _with_producer(op: ScatterOp, number: int) -> ScatterOp | None:
     if body_cost(producer) > MOST_POINT_WORK or _points(op, number) > prod(producer.extents):
         return None
     forms = forms_of(op.read_maps[number], op.extents)
-    position = None if forms is None else producer_dims(producer, forms)
-    if position is None:
+    places = None if forms is None else composed_reads(producer, forms)
+    if places is None:
         return None
-    composed: list[AffineMap] = []
-    for read_map in producer.read_maps:
-        read = forms_of(read_map, producer.extents)
-        if read is None:
-            return None
-        composed.append(map_of([substitute(f, position) for f in read], len(op.extents)))
-    return _inlined(op, number, producer, position, composed)
+    position, composed = places
+    maps = [map_of(read, len(op.extents)) for read in composed]
+    return _inlined(op, number, producer, position, maps)
 
 
 def _points(op: ScatterOp, number: int) -> int:

@@ -40,11 +40,8 @@ from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.fusion.column_ends import note_columns
 from lamina.passes.fusion.demanded_elements import (
     Demands,
-    NestDemand,
-    before_reshape,
 )
 from lamina.passes.fusion.element_limits import (
-    EVERYTHING,
     Points,
     Reach,
 )
@@ -63,7 +60,11 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
-from lamina.passes.fusion.unstructured_demand import Unstructured, UnstructuredDemand
+from lamina.passes.fusion.unstructured_demand import (
+    Unstructured,
+    UnstructuredDemand,
+    demanded_points,
+)
 from lamina.passes.fusion.zero_operands import note_zeros
 
 
@@ -112,7 +113,7 @@ class _Program:
     def _follow(self, op: Operation) -> None:
         """Forwards: which values are sizes, and which are masks."""
         if isinstance(op, ReshapeOp):
-            self._facts.reshaped(op)
+            self._facts.follow_op(op)
         elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
             inner = CountFacts()
             for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
@@ -129,15 +130,10 @@ class _Program:
     def _demand(self, op: Operation, demands: Demands) -> None:
         if isinstance(op, func.ReturnOp):
             return
-        if isinstance(op, ReshapeOp):
-            if (demand := demands.of(op.result)) is not None:
-                demands.need(op.source, before_reshape(op, demand))
-        elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
+        if isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
             self._demand_call(op, kernel, demands)
         else:
-            for inner in op.walk():
-                for operand in inner.operands:
-                    demands.need(operand, EVERYTHING)
+            demanded_points(op, demands, self._facts)
 
     def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
         facts = CountFacts(most=self._facts.most)
@@ -166,22 +162,12 @@ class _Program:
         for op in reversed(block_ops(block)):
             if isinstance(op, func.ReturnOp):
                 continue
-            if isinstance(op, ReshapeOp):
-                if (demand := within.of(op.result)) is not None:
-                    within.need(op.source, before_reshape(op, demand))
-            elif isinstance(op, GenericOp):
-                results = [within.of(result) for result in op.res]
-                nest = NestDemand(op, results, facts.masks, facts.counts)
-                nest.add_to(within)
-                points[op] = nest.points
-                rows[op] = row_limits(nest.points, rows_of(op), op.extents)
-            elif isinstance(op, UNSTRUCTURED_OPS):
-                alone = UnstructuredDemand(op, [within.of(result) for result in op.res], facts)
-                alone.add_to(within)
-                rows[op], copied[op] = alone.rows, alone.copied
-            else:
-                for operand in op.operands:
-                    within.need(operand, EVERYTHING)
+            found = demanded_points(op, within, facts)
+            if isinstance(found, UnstructuredDemand):
+                rows[op], copied[op] = found.rows, found.copied
+            elif isinstance(op, GenericOp) and found is not None:
+                points[op] = found.points
+                rows[op] = row_limits(found.points, rows_of(op), op.extents)
         zeros = {
             argument.index: frozenset(limit for limit, number in found.items() if number == 0)
             for argument in block.args

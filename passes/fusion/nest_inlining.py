@@ -7,7 +7,7 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.ir_links import append_op, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
-from lamina.dialects.loop.access import Forms, map_of
+from lamina.dialects.loop.access import Forms, forms_of, map_of, producer_dims, substitute
 from lamina.dialects.loop.generic import Read
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.op_disposal import erase
@@ -77,6 +77,18 @@ def inline(
         append_op(merged, body_op)
 
     return _replace(op, producer, reads, sources, region)
+
+
+def composed_reads(producer: GenericOp, forms: Forms) -> tuple[Forms, list[Forms]] | None:
+    """Where a producer stands for a read of its result at `forms`, and where it reads itself then;
+    None where these are not linear."""
+    position = producer_dims(producer, forms)
+    reads = [forms_of(read_map, producer.extents) for read_map in producer.read_maps]
+    if position is None or None in reads:
+        return None
+    return position, [
+        tuple(substitute(f, position) for f in read) for read in reads if read is not None
+    ]
 
 
 def _is_same_place(op: GenericOp, producer: GenericOp, position: Forms) -> bool:

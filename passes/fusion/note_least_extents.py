@@ -19,20 +19,19 @@ from dataclasses import dataclass
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import DictionaryAttr, IntegerAttr, ModuleOp
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp
+from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.least_extents import LEAST_EXTENTS, set_least_extents
 from lamina.passes.contracts.entry_attributes import LEAST
 from lamina.passes.defined_functions import defined_functions
-from lamina.passes.fusion.demanded_elements import Demands, NestDemand, before_reshape
-from lamina.passes.fusion.element_limits import EVERYTHING, End, Points
+from lamina.passes.fusion.element_limits import End, Points
 from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts
 from lamina.passes.fusion.row_limits import by_place, row_limits
-from lamina.passes.fusion.unstructured_demand import UnstructuredDemand
+from lamina.passes.fusion.unstructured_demand import demanded_points
 
 
 @dataclass(frozen=True)
@@ -53,45 +52,18 @@ def _note(function: func.FuncOp) -> None:
     for argument in block.args:
         facts.note_count(argument)
     for op in block.ops:
-        _follow(op, facts)
+        facts.follow_op(op)
+        for made in op.results:
+            facts.note_count(made)
     demands = need_results(function, facts)
     assert demands is not None
     least = _least_numbers(function)
     for op in reversed(block_ops(block)):
         if isinstance(op, func.ReturnOp):
             continue
-        points = _demand(op, demands, facts)
-        if isinstance(op, GenericOp) and LEAST_EXTENTS not in op.attributes:
-            set_least_extents(op, _least_extents(op.extents, points, least))
-
-
-def _follow(op: Operation, facts: CountFacts) -> None:
-    """Forwards: which values are sizes, and which are masks."""
-    if isinstance(op, ReshapeOp):
-        facts.reshaped(op)
-    elif isinstance(op, GenericOp) and op.is_pointwise:
-        facts.follow(op)
-    for made in op.results:
-        facts.note_count(made)
-
-
-def _demand(op: Operation, demands: Demands, facts: CountFacts) -> Points:
-    """Backwards: the points of a nest that are demanded, and what they demand."""
-    if isinstance(op, ReshapeOp):
-        if (demand := demands.of(op.result)) is not None:
-            demands.need(op.source, before_reshape(op, demand))
-    elif isinstance(op, GenericOp):
-        results = [demands.of(result) for result in op.res]
-        nest = NestDemand(op, results, facts.masks, facts.counts)
-        nest.add_to(demands)
-        return nest.points
-    elif isinstance(op, UNSTRUCTURED_OPS):
-        UnstructuredDemand(op, [demands.of(result) for result in op.res], facts).add_to(demands)
-    else:
-        for inner in op.walk():
-            for operand in inner.operands:
-                demands.need(operand, EVERYTHING)
-    return frozenset()
+        found = demanded_points(op, demands, facts)
+        if isinstance(op, GenericOp) and found is not None and LEAST_EXTENTS not in op.attributes:
+            set_least_extents(op, _least_extents(op.extents, found.points, least))
 
 
 def _least_numbers(function: func.FuncOp) -> dict[SSAValue, int]:

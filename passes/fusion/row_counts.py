@@ -114,11 +114,15 @@ class CountFacts:
         for op in kernel.body.block.ops:
             if isinstance(op, func.ReturnOp):
                 return op.operands
-            if isinstance(op, ReshapeOp):
-                self.reshaped(op)
-            elif isinstance(op, GenericOp) and op.is_pointwise:
-                self.follow(op)
+            self.follow_op(op)
         return ()
+
+    def follow_op(self, op: Operation) -> None:
+        """Follow a reshape or a pointwise nest; of others nothing is known."""
+        if isinstance(op, ReshapeOp):
+            self.reshaped(op)
+        elif isinstance(op, GenericOp) and op.is_pointwise:
+            self.follow(op)
 
     def follow(self, nest: GenericOp) -> None:
         """Follow a pointwise nest: its results may be sizes, or masks."""

@@ -20,8 +20,10 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import (
     FourierOp,
+    GenericOp,
     IndexOp,
     ReadOp,
+    ReshapeOp,
     ScanOp,
     ScatterOp,
     SegmentReduceOp,
@@ -32,7 +34,7 @@ from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.op_effects import is_free_of_effects
-from lamina.passes.fusion.demanded_elements import Demands
+from lamina.passes.fusion.demanded_elements import Demands, NestDemand, before_reshape
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
     EVERYTHING,
@@ -98,6 +100,32 @@ class UnstructuredDemand:
         for value in op.operands:
             if value not in taken or value in whole:
                 demands.need(value, EVERYTHING)
+
+
+def demanded_points(op: Operation, demands: Demands, facts: CountFacts) -> AnyDemand | None:
+    """Note in `demands` what an op demands of its operands, by what is demanded of its results.
+
+    Gives the points of a nest, or of an op that is a kernel of its own, that are demanded.
+    """
+    found: AnyDemand | None = None
+    if isinstance(op, ReshapeOp):
+        if (demand := demands.of(op.result)) is not None:
+            demands.need(op.source, before_reshape(op, demand))
+    elif isinstance(op, GenericOp):
+        results = [demands.of(result) for result in op.res]
+        found = NestDemand(op, results, facts.masks, facts.counts)
+    elif isinstance(op, Unstructured):
+        found = UnstructuredDemand(op, [demands.of(result) for result in op.res], facts)
+    else:
+        for inner in op.walk():
+            for operand in inner.operands:
+                demands.need(operand, EVERYTHING)
+    if found is not None:
+        found.add_to(demands)
+    return found
+
+
+AnyDemand = NestDemand | UnstructuredDemand
 
 
 def _whole(shape: Sequence[int], dims: Sequence[int] | None = None) -> Touched:

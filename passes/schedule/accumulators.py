@@ -11,15 +11,16 @@ from dataclasses import dataclass, field
 from math import prod
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import AnyFloat, DenseArrayBase, VectorType, i64
+from xdsl.dialects.builtin import AnyFloat, VectorType
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.monoid import Monoid, reductions
 from lamina.passes.schedule.body import Body, Lane, choose, vector_reduce
 from lamina.passes.schedule.combine import combine
-from lamina.passes.schedule.emitter import Emitter, Index, vector_of
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.strided_access import shuffled
 
 Values = list[SSAValue]
 """One value for each result that is reduced, in order."""
@@ -148,6 +149,4 @@ def _lanes(emit: Emitter, value: SSAValue, order: range) -> SSAValue:
     assert isinstance(kind, VectorType)
     if len(order) == 1:
         return emit.add(vector.ExtractOp(value, [order.start], kind.element_type))
-    made = vector_of(kind.element_type, len(order))
-    picked = DenseArrayBase.from_list(i64, list(order))
-    return emit.add(vector.ShuffleOp(value, value, picked, result_type=made))  # pyright: ignore
+    return shuffled(emit, value, value, order)

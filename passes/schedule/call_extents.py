@@ -13,20 +13,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import (
     ArrayAttr,
     ComplexType,
     DictionaryAttr,
-    IndexType,
     IntegerAttr,
     MemRefType,
+    i64,
 )
 from xdsl.dialects.func import FuncOp
-from xdsl.ir import BlockArgument, SSAValue
+from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from lamina.dialects.loop.access import row_major_strides, shape_of
-from lamina.dialects.loop.memory_ops import load_op
+from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.schedule.emitter import Emitter, Index
 
@@ -53,6 +52,24 @@ def _numbers_of(value: SSAValue, key: str) -> tuple[int, ...] | None:
     if not isinstance(noted, ArrayAttr):
         return None
     return tuple(entry.value.data for entry in noted if isinstance(entry, IntegerAttr))
+
+
+def note_on_arguments(function: FuncOp, key: str, found: Mapping[int, Attribute]) -> None:
+    """Note what is found of arguments, by their places; others lose the note, which is no choice:
+    what does not follow is not so."""
+    entries = [dict(declared.entries) for declared in arguments_of(function)]
+    if not found and not any(key in entry for entry in entries):
+        return
+    for place, entry in enumerate(entries):
+        entry.pop(key, None)
+        if place in found:
+            entry[key] = found[place]
+    function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))
+
+
+def integers(numbers: Sequence[int]) -> ArrayAttr[Attribute]:
+    """Numbers as an attribute of an argument."""
+    return ArrayAttr([IntegerAttr(number, i64) for number in numbers])
 
 
 def drop_extents(function: FuncOp) -> None:
@@ -155,10 +172,9 @@ class CallExtents:
     def _end(self, number: int, least: int, most: int) -> Index:
         key = (number, least, most)
         if key not in self._ends:
-            emit, memory = self.emit, self.flat[self.arguments[number]]
-            given = emit.add(load_op(memory, [emit.value(0)]))
-            counted = emit.add(arith.IndexCastOp(given, IndexType()))
-            self._ends[key] = emit.least(emit.most(counted, least), most)
+            emit = self.emit
+            given = emit.read_index(self.flat[self.arguments[number]])
+            self._ends[key] = emit.least(emit.most(given, least), most)
         return self._ends[key]
 
     def _times(self, step: Index, by: Index) -> Index:

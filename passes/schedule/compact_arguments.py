@@ -25,11 +25,9 @@ from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
     ArrayAttr,
-    DictionaryAttr,
     IntegerAttr,
     MemRefType,
     ModuleOp,
-    i64,
 )
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
@@ -44,7 +42,13 @@ from lamina.passes.contracts.derived_sizes import multiples_in
 from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, EXTENTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_calls
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import limits_of, open_axes, reshaped_extents
+from lamina.passes.schedule.call_extents import (
+    integers,
+    limits_of,
+    note_on_arguments,
+    open_axes,
+    reshaped_extents,
+)
 from lamina.passes.schedule.compact_products import product_accesses
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.live_rows import kept_digits
@@ -330,14 +334,7 @@ def _ends_with_the_call(access: Access) -> bool:
 
 def _note(function: func.FuncOp, extents: Mapping[int, Extents]) -> None:
     """Note what extents arguments have in memory; those without are as their types say."""
-    entries = [dict(declared.entries) for declared in arguments_of(function)]
-    if not extents and not any(EXTENTS in entry for entry in entries):
-        return
-    for place, entry in enumerate(entries):
-        entry.pop(EXTENTS, None)
-        if place in extents:
-            entry[EXTENTS] = ArrayAttr([IntegerAttr(n, i64) for n in extents[place]])
-    function.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))
+    note_on_arguments(function, EXTENTS, {n: integers(own) for n, own in extents.items()})
 
 
 def _numbers(attribute: Attribute) -> list[int]:

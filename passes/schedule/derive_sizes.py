@@ -21,8 +21,8 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, i64
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
@@ -35,6 +35,7 @@ from lamina.passes.contracts.derived_sizes import DERIVED
 from lamina.passes.fusion.demanded_elements import is_count
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.call_extents import note_on_arguments
 
 _JOINED: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -63,12 +64,12 @@ class DeriveSizesPass(ModulePass):
         for entry in entries:
             arguments = arguments_of(entry)
             program = _Program(entry, arguments, kernels)
-            found = {
-                declared.number: formula
+            found: dict[int, Attribute] = {
+                declared.number: FormulaAttr(formula)
                 for value, declared in zip(entry.body.block.args, arguments, strict=True)
                 if declared.kind == "size" and (formula := program.of(value)) is not None
             }
-            _note(entry, arguments, found)
+            note_on_arguments(entry, DERIVED, found)
 
 
 @dataclass
@@ -205,15 +206,3 @@ def _writers(memory: SSAValue) -> list[Operation]:
         for use in memory.uses
         if not isinstance(use.operation, GenericOp) or memory in use.operation.outs
     ]
-
-
-def _note(entry: func.FuncOp, arguments: Sequence[Declared], found: Mapping[int, Formula]) -> None:
-    """Note how sizes follow; others are told by the program alone."""
-    if not found and not any(DERIVED in declared.entries for declared in arguments):
-        return
-    entries = [dict(declared.entries) for declared in arguments]
-    for place, noted in enumerate(entries):
-        noted.pop(DERIVED, None)  # it is no choice: what does not follow is not so
-        if place in found:
-            noted[DERIVED] = FormulaAttr(found[place])
-    entry.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))

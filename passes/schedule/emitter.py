@@ -19,6 +19,7 @@ from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 
 from lamina.dialects.ir_links import append_op
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import binary_op, constant_integer, constant_op
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
 from lamina.dialects.plain_ops import plain_op
@@ -139,6 +140,11 @@ class Emitter:
         """A mask of the first `on` of so many lanes."""
         operands, kind = [self.value(on)], _vector(i1, lanes)
         return self.add(vector.CreateMaskOp.create(operands=operands, result_types=[kind]))
+
+    def read_index(self, memory: SSAValue, at: Index = 0) -> SSAValue:
+        """A number in flat memory, such as one of the call, as an index."""
+        given = self.add(load_op(memory, [self.value(at)]))
+        return self.add(arith.IndexCastOp(given, INDEX))
 
     # Index arithmetic folds what is known.
 

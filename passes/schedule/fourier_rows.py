@@ -11,12 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.fourier import Rows
 from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.passes.schedule.emitter import Emitter, Index, vector_of
+from lamina.passes.schedule.strided_access import shuffled
 from lamina.passes.schedule.transpose import turn
 
 Number = tuple[SSAValue, SSAValue]
@@ -58,12 +58,6 @@ class LaneMemory:
             emit.run(store_op(value, flat, [emit.value(at)]))
         else:
             emit.run(vector.StoreOp(value, flat, [emit.value(at)]))
-
-    def shuffled(self, emit: Emitter, pair: Number, lanes: list[int]) -> SSAValue:
-        """Lanes of two vectors, which count on from the first to the second."""
-        mask = DenseArrayBase.from_list(i64, lanes)
-        kind = vector_of(self.element, self.lanes)
-        return emit.add(vector.ShuffleOp(*pair, mask, result_type=kind))  # pyright: ignore
 
 
 @dataclass(frozen=True)
@@ -152,7 +146,7 @@ class Columns(Ends):
                 value = (low, high)[part]
                 if self.lanes > 1:
                     every = list(range(part, 2 * self.lanes, 2))
-                    value = self.memory.shuffled(inner, (low, high), every)
+                    value = shuffled(inner, low, high, every)
                 put(inner, inner.plus(inner.times(n, 2), part), value)
 
         emit.each(0, self.rows.numbers, 1, number)
@@ -174,7 +168,7 @@ class Columns(Ends):
                 if self.lanes > 1:
                     half = range(part * self.lanes // 2, (part + 1) * self.lanes // 2)
                     turns = [lane + other for lane in half for other in (0, self.lanes)]
-                    piece = self.memory.shuffled(inner, value, turns)
+                    piece = shuffled(inner, *value, turns)
                 where = inner.plus(begin, part * self.lanes)
                 self.memory.put(inner, piece, self.flat, where)
 

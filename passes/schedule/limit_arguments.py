@@ -19,8 +19,8 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
@@ -34,7 +34,7 @@ from lamina.dialects.loop import (
     SortOp,
 )
 from lamina.dialects.loop.access import forms_of, row_major_strides, shape_of
-from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
+from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.derived_sizes import multiples_in
@@ -53,17 +53,22 @@ from lamina.passes.fusion.element_limits import (
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.unstructured_demand import elements_read, elements_written
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import dimensions_of, limits_of
+from lamina.passes.schedule.call_extents import (
+    dimensions_of,
+    integers,
+    limits_of,
+    note_on_arguments,
+)
 from lamina.passes.schedule.ended_dims import ended_dims
 from lamina.passes.schedule.guarded_reads import guarded_limits, guarded_reads, kernel_masks
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
-from lamina.passes.schedule.live_rows import kept_digits
+from lamina.passes.schedule.live_rows import kept_digits, live_digits
 from lamina.passes.schedule.lookup_limits import looked_up_limits
 from lamina.passes.schedule.parallelize import rows_run_singly
 from lamina.passes.schedule.product_rows import ended_columns, product_rows_run_singly
 from lamina.passes.schedule.reads_behind import reads_behind
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.unstructured_ops import runs_live_rows_only
+from lamina.passes.schedule.unstructured_ops import Unstructured, runs_live_rows_only
 
 _OF_CALLS = ("input", "output")
 """Kinds of arguments whose memory a call brings, or makes."""
@@ -105,7 +110,6 @@ def _made_sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
 
 def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
     sizes, made, arguments = _sizes(entry), _made_sizes(entry), arguments_of(entry)
-    entries = [dict(declared.entries) for declared in arguments]
     values = entry.body.block.args
     multiples: dict[SSAValue, tuple[SSAValue, int]] = {
         values[place]: (values[one], factor) for place, (one, factor) in multiples_in(entry).items()
@@ -120,8 +124,8 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
         if extent % factor == 0:
             yield Limit(factor * stride, extent // factor, Reach(one))
 
-    for value, declared, noted in zip(entry.body.block.args, arguments, entries, strict=True):
-        noted.pop(LIMITS, None)  # it is no choice: what does not follow is not so
+    noted: dict[int, Attribute] = {}
+    for value, declared in zip(values, arguments, strict=True):
         if declared.kind not in _OF_CALLS or value in sizes:
             continue
         limits = accesses.of(value)
@@ -131,8 +135,8 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
             for at in dimensions_of(value)
         ]
         if any(number >= 0 for number in ends):
-            noted[LIMITS] = ArrayAttr([IntegerAttr(number, i64) for number in ends])
-    entry.properties["arg_attrs"] = ArrayAttr([DictionaryAttr(noted) for noted in entries])
+            noted[value.index] = integers(ends)
+    note_on_arguments(entry, LIMITS, noted)
 
 
 @dataclass
@@ -176,12 +180,12 @@ def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     points: dict[Operation, Points] = {}
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
         if part.op is not None and runs_live_rows_only(part.op):
-            points[part.op] = _points(part.op, rows_of(part.op), part.op.row_extents)
+            points[part.op] = _points(part.op, rows_of(part.op))
         singly = rows_run_singly(part, tasks) or product_rows_run_singly(part, tasks)
         ended = {**ended_dims(part, tasks), **ended_columns(part, tasks)} if singly else {}
         for nest, dims in singly.items():
             ends = _ends(nest, ended.get(nest, {}))
-            points[nest] = _points(nest, dims, nest.extents) | ends
+            points[nest] = _points(nest, dims) | ends
     found: dict[int, Demand] = {}
     for argument in kernel.body.block.args:
         limits = [_touched(use.operation, argument, points, guarded) for use in argument.uses]
@@ -216,14 +220,12 @@ def _ends(nest: GenericOp, ended: Mapping[int, int]) -> Points:
     )
 
 
-def _points(op: Operation, dims: Sequence[int], extents: Sequence[int]) -> Points:
+def _points(op: GenericOp | Unstructured, dims: Sequence[int]) -> Points:
     """The points of an op on a domain that run: of these of its rows those that count."""
-    live, rows = live_rows_of(op), rows_of(op)
-    digits = None if live is None else live.by_row([extents[dim] for dim in rows])
     arguments = op.parent_block().args  # pyright: ignore[reportOptionalMemberAccess]
     found: set[PointLimit] = set()
-    for dim, own in zip(rows, digits or (), strict=False):
-        stride = extent = extents[dim]
+    for dim, own in live_digits(op).items():
+        stride = extent = prod(digit.extent for digit in own)
         for digit in own:
             stride //= digit.extent
             if digit.count is not None and digit.is_count and dim in dims:

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, ModuleOp, i64
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
@@ -31,6 +31,7 @@ from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COUNTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.call_extents import integers, note_on_arguments
 from lamina.passes.schedule.kernel_parts import parts_of
 
 Counts = tuple[SSAValue | None, ...]
@@ -105,11 +106,4 @@ def _passed(
 
 
 def _note(kernel: func.FuncOp, limits: dict[int, tuple[int, ...]]) -> None:
-    if not limits and kernel.arg_attrs is None:
-        return
-    entries = [dict(declared.entries) for declared in arguments_of(kernel)]
-    for place, entry in enumerate(entries):
-        entry.pop(LIMITS, None)  # it is no choice: what does not follow is not so
-        if place in limits:
-            entry[LIMITS] = ArrayAttr([IntegerAttr(number, i64) for number in limits[place]])
-    kernel.properties["arg_attrs"] = ArrayAttr(map(DictionaryAttr, entries))
+    note_on_arguments(kernel, LIMITS, {n: integers(own) for n, own in limits.items()})

@@ -39,6 +39,7 @@ from lamina.passes.cost.team_cost import LIVE, live_of_kernel
 from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.parallelize import row_groups
 from lamina.passes.schedule.stages import stages_of
 from lamina.passes.schedule.visited_panels import Visited, visited_by
@@ -78,16 +79,11 @@ digits are those of argument 0."""
 
 def _forget(kernel: func.FuncOp) -> None:
     for nest in kernel.body.block.ops:
-        live = live_rows_of(nest) if isinstance(nest, GenericOp) else None
-        if not isinstance(nest, GenericOp) or live is None or not visited_rows(nest):
+        if not isinstance(nest, GenericOp) or not visited_rows(nest):
             continue
-        rows = rows_of(nest)
-        digits = live.by_row([nest.extents[d] for d in rows])
-        assert digits is not None  # verified
-        for place, dim in enumerate(rows):
-            if dim in visited_rows(nest):
-                digits[place] = (Digit(nest.extents[dim]),)
-        left = LiveRows(tuple(digit for own in digits for digit in own))
+        digits = live_digits(nest)
+        digits |= {dim: (Digit(nest.extents[dim]),) for dim in visited_rows(nest)}
+        left = LiveRows(tuple(digit for own in digits.values() for digit in own))
         set_live_rows(nest, left if left.counts else None)
 
 
@@ -227,16 +223,16 @@ def _ended(nest: GenericOp, end: Visited) -> tuple[int, LiveRows] | None:
     dim = expr.position
     if sum(dim in other.used_dims() for other in results) != 1:
         return None
-    extents = [nest.extents[d] for d in rows]
     if nest.extents[dim] != end.digit.extent:
         return None
-    live = live_rows_of(nest)
-    whole = [(Digit(extent),) if extent > 1 else () for extent in extents]
-    digits = whole if live is None else live.by_row(extents)
-    if digits is None or any(digit.count is not None for digit in digits[rows.index(dim)]):
+    digits = live_digits(nest)
+    if not digits and live_rows_of(nest) is not None:
+        return None  # rows that are no dimensions of their own
+    if any(digit.count is not None for digit in digits.get(dim, ())):
         return None
-    digits[rows.index(dim)] = (end.digit,)
-    return dim, LiveRows(tuple(digit for own in digits for digit in own))
+    whole = {d: (Digit(nest.extents[d]),) if nest.extents[d] > 1 else () for d in rows}
+    digits = {**(digits or whole), dim: (end.digit,)}
+    return dim, LiveRows(tuple(digit for own in digits.values() for digit in own))
 
 
 def _give(

@@ -7,15 +7,22 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp, ScatterOp
+from lamina.dialects.loop import (
+    FourierOp,
+    GenericOp,
+    LiveCountOp,
+    LiveRowOp,
+    LiveTurnsOp,
+    ScatterOp,
+    SortOp,
+)
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import Digit, LiveRows
-from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import binary_op, select_op
 from lamina.dialects.op_list import list_ops
 from lamina.passes.schedule.compare import compare
@@ -36,11 +43,11 @@ class End:
         return End(extent, extent)
 
 
-def live_digits(nest: GenericOp) -> dict[int, tuple[Digit, ...]]:
-    """The digits of each row dimension of a nest, if not all of its rows count."""
-    live = live_rows_of(nest)
-    rows = rows_of(nest)
-    found = None if live is None else live.by_row([nest.extents[d] for d in rows])
+def live_digits(op: GenericOp | OrderedNest | SortOp | FourierOp) -> dict[int, tuple[Digit, ...]]:
+    """The digits of each row dimension of an op, if not all of its rows count."""
+    live, rows = live_rows_of(op), rows_of(op)
+    extents = op.extents if isinstance(op, GenericOp) else op.row_extents
+    found = None if live is None else live.by_row([extents[d] for d in rows])
     return {} if found is None else dict(zip(rows, found, strict=True))
 
 
@@ -86,9 +93,8 @@ def ends_of(
         if digit.count is None:
             found.append(End.of(digit.extent))
             continue
-        given = emit.add(load_op(flat[digit.count], [emit.value(0)]))
-        end = emit.add(arith.IndexCastOp(given, IndexType()))
-        found.append(End(digit.extent, digit_end(emit, digit, emit.most(end, least))))
+        count = emit.most(emit.read_index(flat[digit.count]), least)
+        found.append(End(digit.extent, digit_end(emit, digit, count)))
     return found
 
 

@@ -11,8 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from math import prod
 
-from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType
+from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp
@@ -21,7 +20,6 @@ from lamina.dialects.loop.counted_dims import counts_of, drop_ends, noted_ends, 
 from lamina.dialects.loop.kernel_nests import live_rows_of, part_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import MOST_PANEL, Digit
-from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.implied_masks import implied_masks
@@ -55,9 +53,7 @@ def kernel_numbers(
     values: dict[int, Index] = {}
     counts = {digit.count for digit in rows if digit.count is not None}
     for number in sorted({dim - FIRST_COUNT for dim in named} | counts):
-        memory = flat[block.args[number]]
-        given = emit.add(load_op(memory, [emit.value(0)]))
-        values[FIRST_COUNT + number] = emit.add(arith.IndexCastOp(given, IndexType()))
+        values[FIRST_COUNT + number] = emit.read_index(flat[block.args[number]])
         own = {_live_number(digit): digit for digit in rows if digit.count == number}
         for place, digit in sorted(own.items()):
             least = emit.most(values[FIRST_COUNT + number], 1)

@@ -12,12 +12,10 @@ from dataclasses import dataclass
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
-    DenseArrayBase,
     FloatAttr,
     VectorType,
     bf16,
     i32,
-    i64,
 )
 from xdsl.ir import SSAValue
 
@@ -25,6 +23,7 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.strided_access import shuffled
 from lamina.passes.schedule.transpose import turn
 
 PAIR_ROW = 2 * TILE_COLUMNS
@@ -179,7 +178,5 @@ class PairCopy:
             at = emit.plus(start, term * self.along)
             rows.append(self._load(emit, memory, at, TILE_COLUMNS, there))
         order = [place + n * TILE_COLUMNS for place in range(TILE_COLUMNS) for n in (0, 1)]
-        mixed = DenseArrayBase.from_list(i64, order)
-        kind = VectorType(bf16, [PAIR_ROW])
-        both = emit.add(vector.ShuffleOp(*rows, mixed, result_type=kind))  # pyright: ignore
-        self._write(emit, memory, position, both)
+        one, other = rows
+        self._write(emit, memory, position, shuffled(emit, one, other, order))

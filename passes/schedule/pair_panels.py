@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, i64
+from xdsl.dialects.builtin import FloatAttr, VectorType, bf16
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.memory_ops import alloca_op
@@ -16,6 +16,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.prefetch import INTO_L1
+from lamina.passes.schedule.strided_access import shuffled
 from lamina.passes.schedule.tile_unit import PAIR_ROW, PANEL_TILES
 
 
@@ -126,12 +127,10 @@ class PairPanels:
         other: SSAValue,
     ) -> None:
         """The lines of two terms, mixed, where tiles of a panel have them."""
-        kind = VectorType(bf16, [TILE_PANEL])
         for tile in range(PANEL_TILES):
             low = tile * TILE_COLUMNS
             order = [i + n * TILE_PANEL for i in range(low, low + TILE_COLUMNS) for n in (0, 1)]
-            mixed = DenseArrayBase.from_list(i64, order)
-            both = emit.add(vector.ShuffleOp(one, other, mixed, result_type=kind))  # pyright: ignore
+            both = shuffled(emit, one, other, order)
             at = emit.plus(
                 emit.times(number, PANEL_TILES * self.tile_stride), tile * self.tile_stride
             )

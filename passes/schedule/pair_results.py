@@ -23,7 +23,6 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.counted_dims import drop_ends
 from lamina.dialects.loop.kernel_nests import (
     interleaves,
-    live_rows_of,
     part_of,
     renumber_rows,
     rows_of,
@@ -40,6 +39,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.position_choices import settle_choices
+from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.strided_access import MOST_STRIDE, Elements, can_interleave
 
 
@@ -129,13 +129,10 @@ def _paired(nest: GenericOp, nests: list[GenericOp], lanes: int) -> GenericOp:
 
 def _live_apart_from(nest: GenericOp, dim: int) -> LiveRows | None:
     """Which rows count where a dimension is no longer one of them; None where that is not said."""
-    live, rows = live_rows_of(nest), rows_of(nest)
-    digits = None if live is None else live.by_row([nest.extents[row] for row in rows])
-    if digits is None or any(digit.count is not None for digit in digits[rows.index(dim)]):
+    digits = live_digits(nest)
+    if not digits or any(digit.count is not None for digit in digits[dim]):
         return None
-    return LiveRows(
-        tuple(x for row, own in zip(rows, digits, strict=True) if row != dim for x in own)
-    )
+    return LiveRows(tuple(x for row, own in digits.items() if row != dim for x in own))
 
 
 def _gains(nest: GenericOp, nests: list[GenericOp], lanes: int) -> bool:

@@ -27,7 +27,7 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     blocks = plan.blocks
     if any(stage.totals for stage in stages) or plan.stream:
         return {}
-    if plan.bounded is not None and not plan.bounded.is_level:
+    if not plan.is_level:
         return {}
     rows = [stage.rows for stage in stages]
     if blocks.live:

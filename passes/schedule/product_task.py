@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 from lamina.dialects.loop.pairs import is_packed_in_tasks
@@ -34,7 +35,7 @@ class TaskDomain:
     splits: int
 
 
-class ProductTask:
+class ProductTask(ABC):
     """What both modes share: one task's emission."""
 
     def __init__(
@@ -59,9 +60,9 @@ class ProductTask:
         self.ends: dict[Stage, ReadEnds] = {}
         """Where products end in a call."""
 
+    @abstractmethod
     def task(self, emit: Emitter, domain: TaskDomain) -> None:
         """Emit one task."""
-        raise AssertionError("abstract")
 
     def packed(self, stage: Stage) -> PackedProduct:
         """The product of a stage, as tasks compute it."""
@@ -232,9 +233,9 @@ class ProductTask:
         columns = self.ends[product.stage].columns
         return PanelCopy(product, self.memory, emit, lanes, together, columns)
 
+    @abstractmethod
     def _padded_scratch(self, stage: Stage) -> bool:
         """Whether the product's result has room for a whole last panel."""
-        return False
 
 
 def sum_cut(product: PackedProduct) -> SumCut | None:

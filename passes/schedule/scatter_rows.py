@@ -17,7 +17,6 @@ from lamina.dialects.loop import IndexOp, ReadOp, ScatterOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.bounds import masks_of
-from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.body import Body, load
@@ -26,7 +25,7 @@ from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_domain import LiveDomain
-from lamina.passes.schedule.live_rows import ends_of, kept_digits
+from lamina.passes.schedule.live_rows import ends_of, kept_digits, live_digits
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.peel import Vectors, each_vector
 from lamina.passes.schedule.points import OpPoint, needed_for, varying_along, with_tables
@@ -320,9 +319,7 @@ def _masks(block: Block) -> dict[SSAValue, int]:
 
 def _kept_ends(emit: Emitter, op: ScatterOp, memory: Memory) -> tuple[Index | None, ...]:
     """Where digits of the result end, but along a dimension of the domain that ends there too."""
-    live, rows = live_rows_of(op), rows_of(op)
-    digits = None if live is None else live.by_row([op.extents[d] for d in rows])
-    own = dict(zip(rows, digits or (), strict=False))
+    own = live_digits(op)
     found: list[Index | None] = []
     for place, digit in zip(op.places, kept_digits(op), strict=True):
         dim = place.owner.dim.value.data if isinstance(place.owner, IndexOp) else None

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, cf
-from xdsl.dialects.builtin import IndexType, MemRefType
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp, SegmentReduceOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
@@ -62,12 +61,7 @@ def _bounds(
 ) -> tuple[SSAValue, SSAValue]:
     """First position of a segment and the one behind its last; none where the check fails."""
     flat = memory.flat[op.offsets]
-
-    def bound(at: Index) -> SSAValue:
-        found = emit.add(load_op(flat, [emit.value(at)]))
-        return emit.add(arith.IndexCastOp(found, IndexType()))
-
-    low, high = bound(number), bound(emit.plus(number, 1))
+    low, high = emit.read_index(flat, number), emit.read_index(flat, emit.plus(number, 1))
     count = emit.value(op.extents[1])
     # Without signs: what is negative is above any count.
     ascends = emit.add(compare_op(low, high, "ule"))

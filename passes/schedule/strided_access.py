@@ -6,6 +6,7 @@ take one each, whatever the lanes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from xdsl.dialects import arith, vector
@@ -72,7 +73,7 @@ def deinterleave(emit: Emitter, where: Elements) -> SSAValue:
             if lane not in held and 0 <= stride * lane - starts[number] < lanes
         }
         order = [taken.get(lane, held.get(lane, 0)) for lane in range(lanes)]
-        made = _shuffled(emit, made, parts[number], order)
+        made = shuffled(emit, made, parts[number], order)
         held = {lane: lane for lane in (*held, *taken)}
     return made
 
@@ -84,7 +85,7 @@ def interleave(emit: Emitter, value: SSAValue, where: Elements) -> None:
         start = number * lanes
         held = [(start + lane) % stride == 0 for lane in range(lanes)]
         order = [(start + lane) // stride for lane in range(lanes)]
-        spread = _shuffled(emit, value, value, order)
+        spread = shuffled(emit, value, value, order)
         kind = VectorType(i1, [lanes])
         on = emit.constant(DenseIntOrFPElementsAttr.from_list(kind, [int(h) for h in held]))
         if mask is not None:
@@ -99,7 +100,7 @@ def store_pairs(emit: Emitter, parts: tuple[SSAValue, SSAValue], where: Elements
     for number in range(2):
         start = number * lanes // 2
         order = [start + lane // 2 + lane % 2 * lanes for lane in range(lanes)]
-        made = _shuffled(emit, *parts, order)
+        made = shuffled(emit, *parts, order)
         at = emit.value(emit.plus(where.at, number * lanes))
         if where.mask is None:
             emit.run(vector.StoreOp(made, where.memory, [at]))
@@ -129,6 +130,10 @@ def _widened(emit: Emitter, mask: SSAValue, start: int, stride: int, lanes: int)
     return emit.first_lanes(emit.minus(emit.times(count, stride), stride - 1 + start), lanes)
 
 
-def _shuffled(emit: Emitter, one: SSAValue, other: SSAValue, order: list[int]) -> SSAValue:
-    picked = DenseArrayBase.from_list(i64, order)
-    return emit.add(vector.ShuffleOp(one, other, picked, result_type=one.type))  # pyright: ignore
+def shuffled(emit: Emitter, one: SSAValue, other: SSAValue, order: Sequence[int]) -> SSAValue:
+    """Lanes of two vectors, which count on from the first to the second."""
+    kind = one.type
+    assert isinstance(kind, VectorType)
+    picked = DenseArrayBase.from_list(i64, list(order))
+    made = VectorType(kind.element_type, [len(order)])
+    return emit.add(vector.ShuffleOp(one, other, picked, result_type=made))

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, VectorType, bf16, f32, i64
+from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.dot_pairs import DotPairsOp
@@ -29,6 +29,7 @@ from lamina.passes.cost.product_limits import PAIRS_UNROLLED
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.packed_product import PackedProduct
+from lamina.passes.schedule.strided_access import shuffled
 
 PAIR_ROW = 2 * TILE_COLUMNS
 """Elements of a row of a tile packed in pairs."""
@@ -229,9 +230,7 @@ def _load(emit: Emitter, place: TilePlace, kind: VectorType) -> SSAValue:
 def _broadcast(emit: Emitter, memory: SSAValue, at: Index) -> SSAValue:
     """A pair of terms in every lane."""
     pair = emit.add(vector.LoadOp(memory, [emit.value(at)], VectorType(bf16, [2])))
-    lanes = DenseArrayBase.from_list(i64, [0, 1] * TILE_COLUMNS)
-    kind = VectorType(bf16, [PAIR_ROW])
-    return emit.add(vector.ShuffleOp(pair, pair, lanes, result_type=kind))  # pyright: ignore
+    return shuffled(emit, pair, pair, [0, 1] * TILE_COLUMNS)
 
 
 __all__ = [

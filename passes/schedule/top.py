@@ -20,12 +20,12 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, Block, Region, SSAValue
 
-from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
+from lamina.dialects.loop.memory_ops import alloca_op, store_op
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS
 from lamina.passes.schedule.body import vector_reduce
 from lamina.passes.schedule.compare import compare, element_of
-from lamina.passes.schedule.emitter import INDEX, Emitter, Index
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow, goes_first
 
 
@@ -108,8 +108,7 @@ class _Top:
         return self._place(emit)
 
     def _place(self, emit: Emitter) -> SSAValue:
-        number = emit.add(load_op(self.cell, [emit.value(0)]))
-        return emit.add(arith.IndexCastOp(number, INDEX))
+        return emit.read_index(self.cell)
 
     def _set_place(self, emit: Emitter, place: SSAValue) -> None:
         number = emit.add(arith.IndexCastOp(place, i64))

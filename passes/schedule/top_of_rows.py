@@ -68,12 +68,10 @@ class TopOfRows:
         given = emit.add(vector.LoadOp(numbers, [emit.value(0)], VectorType(i64, [self.lanes])))
         places = emit.add(IndexCastOp(given, VectorType(INDEX, [self.lanes])))
         lengths = emit.splat(IntegerAttr(self.length, INDEX), self.lanes)
-
-        def row_of(e: Emitter, lane: Index) -> Index:
-            number = e.add(load_op(numbers, [e.value(lane)]))
-            return e.add(arith.IndexCastOp(number, INDEX))
-
-        self._emit(emit, keys, results, emit.add(arith.MuliOp(places, lengths)), row_of, end)
+        rows_in_lanes = emit.add(arith.MuliOp(places, lengths))
+        self._emit(
+            emit, keys, results, rows_in_lanes, lambda e, lane: e.read_index(numbers, lane), end
+        )
 
     def _emit(
         self,
