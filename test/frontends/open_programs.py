@@ -1,6 +1,7 @@
 """Programs with open sizes of all families, and what leads them down to loops."""
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from typing import Any
 
 import torch
@@ -9,11 +10,12 @@ from torch._higher_order_ops import map as map_rows
 from torch._higher_order_ops import scan, while_loop
 from torch.export import Dim
 from torch.nn import functional
+from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
 import lamina
 from lamina.frontends.exported_program import import_exported_program
-from lamina.lowering.pipeline import STAGES
+from lamina.lowering.pipeline import STAGES, run_pipeline
 
 N, M = Dim("N", max=4096), Dim("M", max=4096)
 
@@ -191,6 +193,31 @@ def arguments(shapes: Sequence[Shape], n: int, m: int) -> list[torch.Tensor]:
     torch.manual_seed(n * 100 + m)
     numbers = {N: n, M: m}
     return [torch.randn([e if isinstance(e, int) else numbers[e] for e in s]) for s in shapes]
+
+
+@cache
+def expected(name: str, n: int, m: int) -> tuple[torch.Tensor, ...]:
+    """What a program of the table makes of `arguments` of these sizes in eager mode.
+
+    Asked once for all layers: loops and branches are compiled in eager mode, too.
+    """
+    _, function, shapes = PROGRAMS[name]
+    made = function(*arguments(shapes, n, m))
+    return tuple(made) if isinstance(made, tuple | list) else (made,)
+
+
+@cache
+def _lowered(name: str, layers: int) -> ModuleOp:
+    if not layers:
+        return imported(*PROGRAMS[name])
+    module = _lowered(name, layers - 1).clone()
+    run_pipeline(module, PASSES[layers - 1], Context())
+    return module
+
+
+def lowered(name: str, layers: int = len(PASSES)) -> ModuleOp:
+    """A copy of a program of the table behind the first of `PASSES`: 0 is `aten`, 5 is `loop`."""
+    return _lowered(name, layers).clone()
 
 
 def imported(least: int, function: Callable[..., Any], shapes: Sequence[Shape]) -> ModuleOp:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from open_programs import PASSES, PROGRAMS, SIZES, arguments, imported
+from open_programs import PASSES, PROGRAMS, SIZES, arguments, expected, imported, lowered
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 
@@ -27,13 +27,6 @@ REFUSED = {
 BOUND = 9
 GARBAGE = {"f": np.nan, "i": 10**9, "b": True}
 """What stands in padding: nothing that a result could hide, nor a place that there is."""
-
-
-def _in_loops(name: str) -> ModuleOp:
-    module = imported(*PROGRAMS[name])
-    for passes in PASSES:
-        run_pipeline(module, passes, Context())
-    return module
 
 
 def _padded(module: ModuleOp, given: Sequence[np.ndarray], sizes: Mapping[str, int]) -> list:
@@ -65,9 +58,9 @@ def _sizes(module: ModuleOp, given: Sequence[np.ndarray]) -> dict[str, int]:
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if name not in REFUSED])
 @pytest.mark.filterwarnings("ignore")
 def test_bounded_loops_mean_what_torch_says(name: str) -> None:
-    least, function, shapes = PROGRAMS[name]
-    module = _in_loops(name)
-    bounded = module.clone()
+    least, _, shapes = PROGRAMS[name]
+    module = lowered(name)
+    bounded = lowered(name)
     limit_sizes(bounded, dict.fromkeys(_names(module), BOUND))
     run_pipeline(bounded, ("bound-nests", "verify-loop"), Context())
     assert "tensor<?" not in str(bounded)
@@ -75,12 +68,9 @@ def test_bounded_loops_mean_what_torch_says(name: str) -> None:
     for n, m in (*SIZES, (BOUND, BOUND)):
         if min(n, m) < least or max(n, m) > BOUND:
             continue
-        tensors = arguments(shapes, n, m)
-        given = [tensor.numpy() for tensor in tensors]
-        wanted = function(*tensors)
-        wanted = wanted if isinstance(wanted, tuple) else (wanted,)
+        given = [tensor.numpy() for tensor in arguments(shapes, n, m)]
         found = run_module(bounded, _padded(bounded, given, _sizes(module, given)))
-        for one, other in zip(found, wanted, strict=True):
+        for one, other in zip(found, expected(name, n, m), strict=True):
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-4, atol=1e-4)
 
 
@@ -91,7 +81,7 @@ def _names(module: ModuleOp) -> list[str]:
 @pytest.mark.parametrize("name", REFUSED)
 @pytest.mark.filterwarnings("ignore")
 def test_what_is_not_bounded_says_so(name: str) -> None:
-    module = _in_loops(name)
+    module = lowered(name)
     limit_sizes(module, dict.fromkeys(_names(module), BOUND))
     with pytest.raises(lamina.UnsupportedError, match=REFUSED[name].replace("(", "\\(")):
         run_pipeline(module, ("bound-nests",), Context())
@@ -103,19 +93,15 @@ def test_what_is_not_bounded_says_so(name: str) -> None:
 )
 @pytest.mark.filterwarnings("ignore")
 def test_versions_for_ranges(name: str, layer: str) -> None:
-    least, function, shapes = PROGRAMS[name]
-    module = imported(least, function, shapes)
-    last = {"core_aten": 2, "prims": 3, "loop": 5}[layer]
-    run_pipeline(module, [one for passes in PASSES[:last] for one in passes], Context())
-    compiled = lamina.compile(str(module))
+    least, _, shapes = PROGRAMS[name]
+    compiled = lamina.compile(str(lowered(name, {"core_aten": 2, "prims": 3, "loop": 5}[layer])))
     before = lamina.compile_count()
     for n, m in ((6, 5), (8, 5), (1, 1), (13, 11), (0, 3), (5, 0), (33, 18)):
         if min(n, m) < least:
             continue
-        tensors = arguments(shapes, n, m)
-        found, wanted = compiled(*[tensor.numpy() for tensor in tensors]), function(*tensors)
-        found, wanted = (v if isinstance(v, list | tuple) else [v] for v in (found, wanted))
-        for one, other in zip(found, wanted, strict=True):
+        found = compiled(*[tensor.numpy() for tensor in arguments(shapes, n, m)])
+        found = found if isinstance(found, tuple | list) else (found,)
+        for one, other in zip(found, expected(name, n, m), strict=True):
             np.testing.assert_allclose(one, other.numpy(), rtol=1e-4, atol=1e-5)
     if name in REFUSED:
         assert REFUSED[name] in str(compiled.sizes)
