@@ -29,8 +29,9 @@ from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors, each_vector, mask_below
 from lamina.passes.schedule.shared_loads import Positions, SharedLoads
 from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.step import Step
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.sweep import Step, SweepEmitter
+from lamina.passes.schedule.sweep import SweepEmitter
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.window_prefetch import WindowPrefetch, windows_ahead
 

@@ -30,7 +30,7 @@ from lamina.passes.schedule.stages import Access, Stage
 
 if TYPE_CHECKING:
     from lamina.passes.schedule.memory import Memory
-    from lamina.passes.schedule.sweep import Step
+    from lamina.passes.schedule.step import Step
 
 TRUE = IntegerAttr(1, i1)
 _CLAUSES = frozenset(

@@ -28,7 +28,8 @@ from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.peel import Vectors, by_vectors
 from lamina.passes.schedule.stages import Stage
-from lamina.passes.schedule.sweep import Step, SweepEmitter
+from lamina.passes.schedule.step import Step
+from lamina.passes.schedule.sweep import SweepEmitter
 
 SUMS = 2
 """Independent sums of each lane."""

@@ -28,7 +28,8 @@ from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors
 from lamina.passes.schedule.rows import RowSegment
 from lamina.passes.schedule.stages import Access, Stage, turn_rows
-from lamina.passes.schedule.sweep import Prepared, Step, SweepEmitter
+from lamina.passes.schedule.step import Step
+from lamina.passes.schedule.sweep import Prepared, SweepEmitter
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 
 

@@ -7,7 +7,7 @@ accumulators and are folded at its end.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
@@ -35,21 +35,8 @@ from lamina.passes.schedule.peel import (
 )
 from lamina.passes.schedule.prefetch import Ahead
 from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.step import Step
 from lamina.passes.schedule.strided_access import Elements, store_pairs
-
-
-@dataclass(frozen=True)
-class Step:
-    """A stage at one vector: what its body has so far, position, and what stages before it made."""
-
-    stage: Stage
-    body: Body
-    env: Env
-    dim: int | None
-    """The dimension that vectors run along."""
-    mask: SSAValue | None
-    made: dict[SSAValue, Lane]
-
 
 Prepared = dict[Stage, Body]
 """Of each stage, what is computed in front of a loop over vectors."""

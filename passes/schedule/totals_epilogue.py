@@ -11,7 +11,8 @@ from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.stages import Access, Stage
-from lamina.passes.schedule.sweep import Step, SweepEmitter
+from lamina.passes.schedule.step import Step
+from lamina.passes.schedule.sweep import SweepEmitter
 
 BESIDE = ("compute_with", "nontemporal", "nontemporal_from")
 """Clauses of a nest that is computed of totals; all else is said of the nest that adds them up."""

@@ -1,0 +1,27 @@
+"""Where the code of a sweep is: a stage at one vector of its inner dimension."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from xdsl.ir import SSAValue
+
+from lamina.passes.schedule.body import Body, Lane
+from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.stages import Stage
+
+
+@dataclass(frozen=True)
+class Step:
+    """A stage at one vector: what its body has so far, position, and what stages before it made."""
+
+    stage: Stage
+    body: Body
+    env: Env
+    dim: int | None
+    """The dimension that vectors run along."""
+    mask: SSAValue | None
+    made: dict[SSAValue, Lane]
+
+
+__all__ = ["Step"]
