@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineMap
+from xdsl.utils.type import get_element_type_or_self
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.bounded_dims import leaves_kernel
 from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
@@ -32,17 +37,61 @@ def note_columns(
         if shape is None or shape.panel is None or shape.pairs is not None:
             continue
         column = shape.inner_column
-        made = nest.res[0]
-        others = [use.operation for use in made.uses if isinstance(use.operation, GenericOp)]
-        if column in rows_of(nest) or not leaves_kernel(made) or others:
+        if column in rows_of(nest) or nest.extents[column] < 2:
             continue
         known = Numbers(len(kernel.body.block.args), calls, dict(numbers))
-        ends = [bound.form.terms[0][0] for bound in kept_bounds(nest, calls, known).get(column, ())]
-        if not ends or nest.extents[column] < 2:
+        last = _last_columns(nest, column)
+        found = [
+            {bound.form.terms[0][0] for bound in kept_bounds(reader, calls, known).get(dim, ())}
+            for reader, dim in last.items()
+        ]
+        ends = set[int].intersection(*found) if found else set[int]()
+        if not ends:
             continue
         number = min(ends) - FIRST_COUNT
         for reach, own in known.made.items():
             if own == number and reach not in numbers and number >= len(kernel.body.block.args):
                 number = numbers.setdefault(reach, len(kernel.body.block.args) + len(numbers))
                 break
-        set_ends(nest, {column: [Bound(True, Linear.dim(FIRST_COUNT + number))]})
+        for reader, dim in {nest: column, **last}.items():
+            set_ends(reader, {dim: [Bound(True, Linear.dim(FIRST_COUNT + number))]})
+
+
+def _last_columns(product: GenericOp, column: int) -> dict[GenericOp, int]:
+    """The nests that give what becomes of the columns of a product to the caller of the kernel, and
+    the dimension of each that walks these: the product, or pointwise nests that read it. None where
+    others read it."""
+    made = product.res[0]
+    readers = [use.operation for use in made.uses if isinstance(use.operation, GenericOp)]
+    if not readers:
+        return {product: column} if leaves_kernel(made) else {}
+    if leaves_kernel(made) or not all(isinstance(use.operation, GenericOp) for use in made.uses):
+        return {}
+    if isinstance(get_element_type_or_self(made.type), IntegerType):
+        return {}  # readers may run on, over what was left out: nothing may be divided by that
+    forms = forms_of(product.write_maps[0], product.extents)
+    axes = [a for a, form in enumerate(forms or ()) if form == Linear.dim(column)]
+    found: dict[GenericOp, int] = {}
+    for reader in readers:
+        walked = {
+            dim
+            for value, index_map, _ in reader.reads
+            if value is made
+            for dim in _along(reader, index_map, axes)
+        }
+        dim = walked.pop() if len(walked) == 1 else None
+        alone = all(not _is_read(result) for result in reader.res)
+        if dim is None or dim in rows_of(reader) or not reader.is_pointwise or not alone:
+            return {}
+        found[reader] = dim
+    return found
+
+
+def _along(reader: GenericOp, index_map: AffineMap, axes: Sequence[int]) -> list[int | None]:
+    """The dimensions that walk axes of a read alone."""
+    forms = forms_of(index_map, reader.extents)
+    return [None] if forms is None else [forms[axis].pure_dim for axis in axes]
+
+
+def _is_read(made: SSAValue) -> bool:
+    return any(isinstance(use.operation, GenericOp) for use in made.uses)

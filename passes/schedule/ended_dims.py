@@ -11,7 +11,7 @@ from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.loop_ends import common_ends
 from lamina.passes.schedule.nest_steps import has_cached_reads
-from lamina.passes.schedule.stages import collapse_rows, stages_of, take_inner
+from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of, take_inner
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 
@@ -29,6 +29,11 @@ def ended_dims(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
         return {}
     collapse_rows(stages)
     take_inner(stages, tasks.inner or ())
+    return ended_in(stages)
+
+
+def ended_in(stages: list[Stage]) -> dict[GenericOp, dict[int, int]]:
+    """The same of stages that are swept row by row, whose loops are their inner dimensions."""
     sweeps = scheduled_sweeps(stages)
     ends = common_ends(sweeps)
     found: dict[GenericOp, dict[int, int]] = {stage.op: {} for stage in stages}

@@ -6,6 +6,8 @@ from typing import Any
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import ProductTasks
+from lamina.passes.schedule.ended_dims import ended_in
+from lamina.passes.schedule.jammed_block import jams_rows
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.product_ends import ProductEnds
@@ -41,8 +43,8 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
 
 def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
     """Of each nest of a part the columns that end at a number of the call, and which argument of
-    the kernel that number is in: those of products that their kernel gives to its caller, and what
-    follows such a product panel by panel."""
+    the kernel that number is in: those of products that their kernel gives to its caller, what
+    follows such a product panel by panel, and what is swept row by row and ends there."""
     if not isinstance(tasks, ProductTasks):
         return {}
     plan = ProductPlan.of(stages_of([stage.op for stage in part.stages]), tasks)
@@ -55,4 +57,8 @@ def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
         found[stage.op] = {shape.inner_column: count}
         if plan.panel_mode:
             found.update((s.op, {s.inner[0]: count}) for s in followers)
+    if not plan.panel_mode and not any(stage.totals for stage in plan.stages):
+        for segment in plan.segments:
+            if not jams_rows(segment):
+                found.update(ended_in(segment))
     return found

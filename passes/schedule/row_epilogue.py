@@ -13,6 +13,7 @@ from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.jammed_block import JammedBlock, jams_rows
+from lamina.passes.schedule.loop_ends import end_loops
 from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
@@ -115,6 +116,7 @@ class RowEpilogue(ProductTask):
             jammed.emit(emit, envs, rows, divided=bounds is not None)
             return
         sweeps = scheduled_sweeps(segment)
+        end_loops(sweeps, self.memory)
         allocate_scratch(emit, sweeps, self.memory, self.outputs)
         emitter = self._row_segment(sweeps, bounds)
         narrowed = None if bounds is None else first_loops(sweeps, bounds)
