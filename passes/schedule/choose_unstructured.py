@@ -26,6 +26,7 @@ from lamina.passes.cost.unstructured_cost import (
 )
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.choose_fourier import choose_fourier
+from lamina.passes.schedule.choose_sweeps import fitting_lanes
 from lamina.passes.schedule.scatter_rows import rows_are_runs
 from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
 from lamina.passes.schedule.sort import RANKING
@@ -80,9 +81,7 @@ def _column_lanes(op: OrderedNest, width: int, target: Target) -> int:
     lanes = target.lanes(64 if "f64" in kinds else 32)
     memory = [v.type.element_type for v in op.operands if isinstance(v.type, MemRefType)]
     lanes = min(lanes, max(1, target.lanes(min(kind.bitwidth for kind in memory))))  # pyright: ignore
-    while lanes > 1 and lanes // 2 >= width:
-        lanes //= 2
-    return lanes
+    return fitting_lanes(lanes, width)
 
 
 def _segments(op: SegmentReduceOp, target: Target) -> UnstructuredTasks:

@@ -23,6 +23,7 @@ from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import binary_op, constant_op
+from lamina.dialects.loop.segments import array64, index_maps
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.nest_steps import (
@@ -154,24 +155,11 @@ def _position(block: Block, index: Operation, factor: int, offset: int) -> Opera
 
 def _last(nest: GenericOp, dim: int, count: int) -> GenericOp:
     """The nest over the last positions of a dimension."""
-    start = nest.extents[dim] - count
-    place = Linear.of({dim: 1}, start)
-    body = Region(Block(arg_types=[argument.type for argument in nest.block.args]))
-    known = dict(zip(nest.block.args, body.block.args, strict=True))
-    values = _copied(nest, body.block, {**known}, By(-1, 1), 0)
     if any(isinstance(op, IndexOp) and op.dim.value.data == dim for op in block_ops(nest.block)):
         raise illegal(nest, f"jam = d{dim}: the body asks for its position, and some are left")
-    body.block.add_op(YieldOp(values))
-    return GenericOp(
-        [count if d == dim else e for d, e in enumerate(nest.extents)],
-        list(nest.inputs),
-        [_moved(nest, m, dim, place) for m in nest.read_maps],
-        [_moved(nest, m, dim, place) for m in nest.write_maps],
-        nest.combiner_names,
-        [],
-        body,
-        sources=list(nest.sources),
-        outs=list(nest.outs),
-        pads=nest.pad_values,
-        monoids=nest.monoids,
-    )
+    last, place = nest.clone(), Linear.of({dim: 1}, nest.extents[dim] - count)
+    domain = [count if d == dim else e for d, e in enumerate(nest.extents)]
+    last.properties["domain"] = array64(*domain)
+    for name, maps in (("input_maps", nest.read_maps), ("output_maps", nest.write_maps)):
+        last.properties[name] = index_maps(*(_moved(nest, m, dim, place) for m in maps))
+    return last

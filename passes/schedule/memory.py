@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.schedules import NestSchedule
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
@@ -85,6 +86,16 @@ class Memory:
                 times = factor if dim is None else emit.times(env[dim], factor)
                 total = emit.plus(total, emit.times(times, stride))
         return total
+
+    def read(self, emit: Emitter, access: Access, env: Env) -> SSAValue:
+        """The element of an access at the given position."""
+        at = emit.value(self.offset(emit, access, env, None))
+        return emit.add(load_op(self.flat[access.memory], [at]))
+
+    def write(self, emit: Emitter, access: Access, env: Env, value: SSAValue) -> None:
+        """Store the element of an access at the given position."""
+        at = emit.value(self.offset(emit, access, env, None))
+        emit.run(store_op(value, self.flat[access.memory], [at]))
 
     def varies(self, access: Access, dim: int) -> bool:
         """Whether an access reaches other elements at other positions along a dimension."""

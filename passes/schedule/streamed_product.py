@@ -190,7 +190,7 @@ class StreamedProduct(RowEpilogue):
             own = self._at_row(inner, envs, at, rows)
             for stage, write, combiner in numbers:
                 identity = inner.constant(identity_value(combiner, write.element))
-                self._store(inner, write, own[stage], identity)
+                self.memory.write(inner, write, own[stage], identity)
 
         emit.each(*rows, 1, row)
         for stage in self.plan.joins:
@@ -252,7 +252,7 @@ class StreamedProduct(RowEpilogue):
 
         def row(inner: Emitter, at: Index) -> None:
             own = self._at_row(inner, envs, at, rows)
-            largest = self._load(inner, top.writes[0], own[top])
+            largest = self.memory.read(inner, top.writes[0], own[top])
             least = inner.number(-inf, top.writes[0].element)
             nothing = inner.add(compare_op(largest, least, "oeq"))
 
@@ -262,7 +262,7 @@ class StreamedProduct(RowEpilogue):
                     if stage in self.products:
                         self._fill(deeper, write, own[stage][LOCAL_ROW], value)
                     else:
-                        self._store(deeper, write, own[stage], value)
+                        self.memory.write(deeper, write, own[stage], value)
 
             inner.branch(nothing, spoil)
 
@@ -285,14 +285,6 @@ class StreamedProduct(RowEpilogue):
             for stage in self.plan.joins
             for write, combiner in zip(stage.writes, stage.combiners, strict=True)
         ]
-
-    def _load(self, emit: Emitter, write: Access, env: Env) -> SSAValue:
-        at = self.memory.offset(emit, write, env, None)
-        return emit.add(load_op(self.memory.flat[write.memory], [emit.value(at)]))
-
-    def _store(self, emit: Emitter, write: Access, env: Env, value: SSAValue) -> None:
-        at = self.memory.offset(emit, write, env, None)
-        emit.run(store_op(value, self.memory.flat[write.memory], [emit.value(at)]))
 
 
 class StreamedSegment(BoundedSegment):

@@ -13,7 +13,6 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
-from lamina.dialects.loop.memory_ops import store_op
 from lamina.passes.refusal import invalid
 from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import Body, Lane, load, position
@@ -380,5 +379,4 @@ class SweepEmitter:
         self.memory.scalars[access.memory] = total
         if access.memory in self.memory.dead and access.memory not in self.outputs:
             return
-        at = self.memory.offset(emit, access, env, None)
-        emit.run(store_op(total, self.memory.flat[access.memory], [emit.value(at)]))
+        self.memory.write(emit, access, env, total)
