@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 
-from xdsl.dialects import arith, math, vector
+from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import FloatAttr, MemRefType
 from xdsl.ir import Attribute, SSAValue
 
@@ -24,12 +24,15 @@ from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.memory_ops import alloca_op, load_op
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.passes.schedule.body import broadcast, load
 from lamina.passes.schedule.butterflies import Butterfly, prime_factors
-from lamina.passes.schedule.emitter import Emitter, Index, vector_of
-from lamina.passes.schedule.fourier_rows import Columns, LaneMemory, LanesAt, Number, RowsInLanes
+from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.fourier_rows import Columns, LanesAt, Number, RowsInLanes
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_domain import LiveDomain
 from lamina.passes.schedule.memory import Memory
+from lamina.passes.schedule.strided_access import Elements
 
 
 def most_lanes(op: FourierOp) -> int:
@@ -145,19 +148,18 @@ class _Task:
         kind = op.input.type
         assert isinstance(kind, MemRefType)
         self.element: Attribute = kind.element_type
-        self.lane = LaneMemory(self.element, lanes)
         self.copies = 2 if op.is_whole else 1
         """How many times the results stand in a row, for those that mirror others."""
         ends = Columns if op.columns is not None else RowsInLanes
-        self.source = ends(self.lane, memory.flat[op.input], op.given, self.kind != "r2c")
-        self.target = ends(self.lane, memory.flat[op.outs[0]], op.made, self.kind != "c2r")
+        self.source = ends(lanes, memory.flat[op.input], op.given, self.kind != "r2c")
+        self.target = ends(lanes, memory.flat[op.outs[0]], op.made, self.kind != "c2r")
 
     def emit(self, emit: Emitter, at: LanesAt) -> None:
         """Emit all steps for the rows in lanes."""
         one, other = self._scratch(emit, 1), self._scratch(emit, self.copies)
 
         def put(inner: Emitter, number: Index, value: SSAValue) -> None:
-            self.lane.put(inner, value, one, inner.times(number, self.lanes))
+            store(inner, value, self._at(one, inner.times(number, self.lanes)))
 
         self.source.read(emit, at, put)
         if self.kind == "c2r":
@@ -225,7 +227,7 @@ class _Task:
         """
         zero = self._lanes(emit).constant(0.0)
         for end in (0, self.points):
-            self.lane.put(emit, zero, one, (2 * end + 1) * self.lanes)
+            store(emit, zero, self._at(one, (2 * end + 1) * self.lanes))
 
         def number(inner: Emitter, k: Index) -> None:
             a = self._lanes(inner)
@@ -263,21 +265,21 @@ class _Task:
         made: list[SSAValue] = []
         for part in (0, 1):
             at = emit.value(emit.plus(emit.times(number, 2), part))
-            value = emit.add(load_op(self.turns, [at]))
-            if self.lanes > 1:
-                kind = vector_of(self.element, self.lanes)
-                value = emit.add(vector.BroadcastOp(value, kind))  # pyright: ignore
-            made.append(value)
+            made.append(broadcast(emit, emit.add(load_op(self.turns, [at])), self.lanes))
         return made[0], made[1]
+
+    def _at(self, scratch: SSAValue, place: Index) -> Elements:
+        return Elements(scratch, place, 1, self.lanes)
 
     def _load(self, emit: Emitter, scratch: SSAValue, number: Index) -> Number:
         place = emit.times(number, 2 * self.lanes)
         re, im = (
-            self.lane.vector(emit, scratch, emit.plus(place, part * self.lanes)) for part in (0, 1)
+            load(emit, self._at(scratch, emit.plus(place, part * self.lanes))).value
+            for part in (0, 1)
         )
         return re, im
 
     def _store(self, emit: Emitter, scratch: SSAValue, number: Index, value: Number) -> None:
         place = emit.times(number, 2 * self.lanes)
         for part in (0, 1):
-            self.lane.put(emit, value[part], scratch, emit.plus(place, part * self.lanes))
+            store(emit, value[part], self._at(scratch, emit.plus(place, part * self.lanes)))

@@ -10,13 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xdsl.dialects import vector
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.fourier import Rows
-from lamina.dialects.loop.memory_ops import load_op, store_op
-from lamina.passes.schedule.emitter import Emitter, Index, vector_of
-from lamina.passes.schedule.strided_access import shuffled
+from lamina.passes.schedule.body import load
+from lamina.passes.schedule.combine import store
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.strided_access import Elements, shuffled
 from lamina.passes.schedule.transpose import turn
 
 Number = tuple[SSAValue, SSAValue]
@@ -39,40 +39,18 @@ class LanesAt:
 
 
 @dataclass(frozen=True)
-class LaneMemory:
-    """Vectors in memory, or scalars where there is one lane."""
-
-    element: Attribute
-    lanes: int
-
-    def vector(self, emit: Emitter, flat: SSAValue, at: Index) -> SSAValue:
-        """The vector from an element on."""
-        if self.lanes == 1:
-            return emit.add(load_op(flat, [emit.value(at)]))
-        kind = vector_of(self.element, self.lanes)
-        return emit.add(vector.LoadOp(flat, [emit.value(at)], kind))  # pyright: ignore
-
-    def put(self, emit: Emitter, value: SSAValue, flat: SSAValue, at: Index) -> None:
-        """Store a vector from an element on."""
-        if self.lanes == 1:
-            emit.run(store_op(value, flat, [emit.value(at)]))
-        else:
-            emit.run(vector.StoreOp(value, flat, [emit.value(at)]))
-
-
-@dataclass(frozen=True)
 class Ends(ABC):
     """One side of the transforms, in flat memory."""
 
-    memory: LaneMemory
+    lanes: int
+    """Rows that are transformed at once."""
     flat: SSAValue
     rows: Rows
     is_complex: bool
 
-    @property
-    def lanes(self) -> int:
-        """Rows that are transformed at once."""
-        return self.memory.lanes
+    def at(self, place: Index) -> Elements:
+        """A vector from an element on, or a scalar where there is one lane."""
+        return Elements(self.flat, place, 1, self.lanes)
 
     @property
     def elements(self) -> int:
@@ -97,7 +75,7 @@ class RowsInLanes(Ends):
         def tile(inner: Emitter, begin: Index) -> None:
             start = inner.least(begin, self.elements - self.lanes)
             places = [self._place(inner, at.rows[lane], start) for lane in range(self.lanes)]
-            rows = [self.memory.vector(inner, self.flat, place) for place in places]
+            rows = [load(inner, self.at(place)).value for place in places]
             for number, value in enumerate(self._turned(inner, rows)):
                 put(inner, inner.plus(start, number), value)
 
@@ -116,7 +94,7 @@ class RowsInLanes(Ends):
                 place = inner.plus(inner.times(start, 2), begin)
                 for lane, value in enumerate(rows):
                     where = self._place(inner, at.rows[lane], place)
-                    self.memory.put(inner, value, self.flat, where)
+                    store(inner, value, self.at(where))
 
         emit.each(0, self.elements // 2, pairs, tile)
 
@@ -136,10 +114,10 @@ class Columns(Ends):
         def number(inner: Emitter, n: Index) -> None:
             place = self._place(inner, at, n)
             if not self.is_complex:
-                put(inner, n, self.memory.vector(inner, self.flat, place))
+                put(inner, n, load(inner, self.at(place)).value)
                 return
             low, high = (
-                self.memory.vector(inner, self.flat, inner.plus(inner.times(place, 2), part))
+                load(inner, self.at(inner.plus(inner.times(place, 2), part))).value
                 for part in (0, self.lanes)
             )
             for part in (0, 1):
@@ -160,7 +138,7 @@ class Columns(Ends):
                 for part in (0, 1):
                     n = inner.plus(inner.times(k, 2), part)
                     place = self._place(inner, at, n)
-                    self.memory.put(inner, value[part], self.flat, place)
+                    store(inner, value[part], self.at(place))
                 return
             begin = inner.times(self._place(inner, at, k), 2)
             for part in (0, 1):
@@ -170,7 +148,7 @@ class Columns(Ends):
                     turns = [lane + other for lane in half for other in (0, self.lanes)]
                     piece = shuffled(inner, *value, turns)
                 where = inner.plus(begin, part * self.lanes)
-                self.memory.put(inner, piece, self.flat, where)
+                store(inner, piece, self.at(where))
 
         emit.each(0, self.elements // 2, 1, number)
 

@@ -16,6 +16,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Env
+from lamina.passes.schedule.points import over_points
 from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.stages import ROW_START, Stage
 
@@ -42,12 +43,7 @@ class RowLoops:
 
     def each(self, emit: Emitter, body: Callable[[Emitter, list[Index]], None]) -> None:
         """Emit `body` for all lines; once, where there are none."""
-
-        def line(inner: Emitter, at: list[Index], values: list[object]) -> list[object]:
-            body(inner, at)
-            return values
-
-        emit.nest([(0, extent) for extent in self.extents], [], line)  # pyright: ignore
+        over_points(emit, [(0, extent) for extent in self.extents], body)
 
     def start(self, emit: Emitter, point: Sequence[Index]) -> Env:
         """How many rows of the task stand in front of a line."""

@@ -155,11 +155,10 @@ class _Line:
         lanes, vectors, width = self.plan.lanes, self.plan.vectors, self.op.extents[-1]
         whole = width - width % (lanes * vectors)
 
-        def block(inner: Emitter, at: Index, _: list[SSAValue]) -> list[SSAValue]:
+        def block(inner: Emitter, at: Index) -> None:
             self._block(inner, at, vectors, False)
-            return []
 
-        emit.loop(0, whole, lanes * vectors, [], block)
+        emit.each(0, whole, lanes * vectors, block)
         if whole < width:
             self._block(emit, whole, -(-(width - whole) // lanes), bool(width % lanes))
 
