@@ -257,9 +257,9 @@ def test_a_part_of_a_schedule_is_completed(target: str, terms: int, chosen: str,
     ],
 )
 def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
-    text = _program("mm", (96, 330), (330, 40), (96, 40))
+    text = _program("mm", (48, 330), (330, 40), (48, 40))
     chosen = "vectorize = d1 x 16, unroll = 2, jam = d0 x 12"
-    a, b = _numbers((96, 330), 1), _numbers((330, 40), 2)
+    a, b = _numbers((48, 330), 1), _numbers((330, 40), 2)
     given = _rescheduled(text, "znver4", chosen, clauses)
     _check(run_module(given, [a.copy(), b.copy()])[0], a, b)
 
@@ -276,9 +276,9 @@ def test_other_register_tiles_have_the_same_results(clauses: str) -> None:
     ],
 )
 def test_other_register_tiles_of_packed_rows_have_the_same_results(clauses: str) -> None:
-    text = _program("linear", (40, 330), (70, 330), (40, 70))
+    text = _program("linear", (40, 202), (70, 202), (40, 70))
     chosen = "vectorize = d0 x 16, unroll = 2, jam = d1 x 8"
-    a, b = _numbers((40, 330), 1), _numbers((70, 330), 2)
+    a, b = _numbers((40, 202), 1), _numbers((70, 202), 2)
     given = _rescheduled(text, "znver4", chosen, clauses)
     _check(run_module(given, [a.copy(), b.copy()])[0], a, b.T)
 

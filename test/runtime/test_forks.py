@@ -52,6 +52,9 @@ def forked(work):
     assert os.waitpid(child, 0)[1] == 0
 """
 
+WITH_COMPILER = "lamina.compile(text, cache=False)\n"
+"""In front of cases that fork again and again: children find the compiler imported."""
+
 CASES = {
     "fork": """
         forked(check)
@@ -152,6 +155,13 @@ CASES = {
     """,
 }
 
+OFTEN = (
+    "many_times",
+    "while_other_threads_are_in_the_program",
+    "while_another_thread_compiles",
+    "while_another_thread_frees_what_llvm_made",
+)
+
 
 def run(script: str, cache: Path) -> None:
     """Runs it in a process of its own, until it prints that it is done."""
@@ -175,7 +185,8 @@ def warm_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("case", CASES)
 def test_children_compute_what_the_parent_does(case: str, warm_cache: Path) -> None:
-    run(PARENT + textwrap.dedent(CASES[case]) + "\ncheck()\n", warm_cache)
+    before = WITH_COMPILER if case in OFTEN else ""
+    run(PARENT + before + textwrap.dedent(CASES[case]) + "\ncheck()\n", warm_cache)
 
 
 def test_a_fork_waits_for_the_thread_that_compiles() -> None:

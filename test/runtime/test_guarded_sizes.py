@@ -39,7 +39,7 @@ def test_nothing_beyond_buffers_is_touched(
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("how", ["threads", "compile"])
+@pytest.mark.parametrize("how", ["threads", "batches", "compile"])
 def test_all_programs(how: str) -> None:
     done = outcome(how)
     said = done.stdout, done.returncode, done.stderr[-2000:]

@@ -132,7 +132,7 @@ def test_half_floats_and_torch_compile() -> None:
 
 
 def test_a_program_of_many_steps_is_small() -> None:
-    compiled = _compiled(Backwards(), torch.randn(600, 7), torch.randn(7, 7))
+    compiled = _compiled(Backwards(), torch.randn(200, 7), torch.randn(7, 7))
     assert len(compiled.kernels) < 10
 
 

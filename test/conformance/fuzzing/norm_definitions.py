@@ -12,7 +12,7 @@ Arguments = dict[str, Any]
 
 
 def norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
-    """Where squares overflow: norms in f64 of what is f32, or else no numbers, or zeros.
+    """Where squares overflow: norms in f64 of what is f32, or else no numbers, or zeros and a bias.
 
     Sums of huge elements that cancel in f64 have either sign: means are a unit of the largest off.
     With an odd variant, elements that are the mean but for its rounding have no distance from it.
@@ -26,7 +26,7 @@ def norm(a: Arguments, made: torch.Tensor, variant: int) -> torch.Tensor | None:
         return _at_the_mean(a, made, rows) if variant % 2 else None
     if variant < 2:
         overflow = overflow.expand(*rows, made.numel() // overflow.numel()).reshape(made.shape)
-        return made.masked_fill(overflow, (torch.nan, 0.0)[variant])
+        return torch.where(overflow, _bias(a, made) if variant else torch.nan, made)
     wide = {n: v.double() if isinstance(v, torch.Tensor) else v for n, v in a.items()}
     x, scale = wide["input"], (wide["weight"], wide["bias"])
     if "group" in a:
@@ -46,10 +46,15 @@ def _at_the_mean(a: Arguments, made: torch.Tensor, rows: Sequence[int]) -> torch
         return None
     x = a["input"].double().reshape(*rows, -1)
     near = _is_mean(x, x.mean(-1, keepdim=True), made.dtype).reshape(made.shape)
-    bias = torch.zeros((), dtype=made.dtype) if a["bias"] is None else a["bias"]
+    return torch.where(near, _bias(a, made), made)
+
+
+def _bias(a: Arguments, made: torch.Tensor) -> torch.Tensor:
+    """The bias of a norm, or 0, that broadcasts to its result."""
+    bias = torch.zeros(()) if a["bias"] is None else a["bias"]
     if "group" in a and bias.dim():
         bias = bias.reshape(-1, *[1] * (made.dim() - 2))
-    return torch.where(near, bias.to(made.dtype), made)
+    return bias.to(made.dtype)
 
 
 def _is_mean(x: torch.Tensor, mean: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
