@@ -19,7 +19,7 @@ test-lit: .venv/.test
 	$(BIN)/lit -s --timeout=$(LIMIT) test
 
 test-python: .venv/.test
-	$(BIN)/python -m pytest -q -n $(JOBS) -m "not long" \
+	$(BIN)/python -m pytest -q -n $(JOBS) --dist worksteal -m "not long" \
 	  -o faulthandler_timeout=$(LIMIT) -o faulthandler_exit_on_timeout=true
 
 lint: .venv/.lint ## ruff (lint and format) and pyright

@@ -35,7 +35,7 @@ Sizes = tuple[int, int, int, int, int, int]
 SIZES: dict[str, Sizes] = {
     "whole tiles": (2, 2, 64, 64, 32, 32),
     "odd": (2, 2, 70, 101, 40, 24),
-    "few rows": (8, 2, 12, 60, 32, 48),
+    "few rows": (12, 2, 12, 100, 32, 48),
     "many keys": (2, 2, 150, 210, 64, 64),
     "grouped": (4, 2, 50, 80, 32, 40),
 }
