@@ -24,7 +24,7 @@ def attention(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """softmax(q k^T * scale + mask) v; rows that are masked whole give 0 as in torch."""
     value = op.arg("value")
     if op.arg("enable_gqa"):
-        value = _repeat_heads(b, value, shape_of(op.arg("query"))[-3])
+        value = repeat_heads(b, value, shape_of(op.arg("query"))[-3])
     return _applied(op, b, _weights(op, b, _scores(op, b)), value)
 
 
@@ -33,7 +33,7 @@ def flash_attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
     """The same, and the logarithm of each row's sum of exponentials for the backward pass."""
     scores = _scores(op, b)
     heads = shape_of(op.arg("query"))[-3]
-    made = _applied(op, b, _weights(op, b, scores), _repeat_heads(b, op.arg("value"), heads))
+    made = _applied(op, b, _weights(op, b, scores), repeat_heads(b, op.arg("value"), heads))
     if not op.results[1].uses:
         return [made, None]
     (logs,) = composed(b, "logsumexp.default", scores, [-1])
@@ -47,7 +47,7 @@ def attention_math(op: SchemaOp, b: CoreBuilder) -> Replacement:
         raise b.refuse("weights after dropout", "dropout_p=0")
     weights = _weights(op, b, _scores(op, b))
     heads = shape_of(op.arg("query"))[-3]
-    value = _repeat_heads(b, op.arg("value"), heads) if op.arg("enable_gqa") else op.arg("value")
+    value = repeat_heads(b, op.arg("value"), heads) if op.arg("enable_gqa") else op.arg("value")
     return [_applied(op, b, weights, value), weights if op.results[1].uses else None]
 
 
@@ -55,7 +55,7 @@ def _scores(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """q k^T * scale + mask."""
     query, key = op.arg("query"), op.arg("key")
     if len(shape_of(query)) > 2 and shape_of(query)[-3] != shape_of(key)[-3]:
-        key = _repeat_heads(b, key, shape_of(query)[-3])
+        key = repeat_heads(b, key, shape_of(query)[-3])
     scale, mask = op.arg("scale"), op.arg("attn_mask")
     if scale is None:
         scale = 1 / sqrt(max(shape_of(query)[-1], 1))  # no features: all scores are 0
@@ -127,7 +127,7 @@ def causal_mask(b: CoreBuilder, scores: SSAValue) -> SSAValue:
     return b("ge.Tensor", row, b("arange.start_step", 0, columns, 1, dtype=i64))
 
 
-def _repeat_heads(b: CoreBuilder, x: SSAValue, heads: int) -> SSAValue:
+def repeat_heads(b: CoreBuilder, x: SSAValue, heads: int) -> SSAValue:
     """Each of x's heads as often as grouped queries need."""
     *batch, own, length, size = shape_of(x)
     if own == heads:

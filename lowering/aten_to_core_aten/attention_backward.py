@@ -7,7 +7,7 @@ from math import inf, sqrt
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
-from lamina.lowering.aten_to_core_aten.attention import causal_mask
+from lamina.lowering.aten_to_core_aten.attention import causal_mask, repeat_heads
 from lamina.lowering.aten_to_core_aten.linear import matmul_values
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.conversion import Replacement
@@ -16,10 +16,15 @@ from lamina.lowering.tensor_types import element_of, is_bool, rank_of, shape_of
 
 @lowers("_scaled_dot_product_flash_attention_for_cpu_backward")
 def flash_attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
-    """With p = exp(scores - logsumexp): dv = p^T g, and ds = p (g v^T - sum(g out)) scale."""
+    """With p = exp(scores - logsumexp): dv = p^T g, and ds = p (g v^T - sum(g out)) scale.
+
+    Keys and values of fewer heads than queries have the sum of the gradients of their group.
+    """
     if op.arg("dropout_p"):
         raise b.refuse("dropout in the gradient of attention", "dropout_p=0")
-    query, key, value = op.arg("query"), op.arg("key"), op.arg("value")
+    query = op.arg("query")
+    heads, own_heads = shape_of(query)[-3], shape_of(op.arg("key"))[-3]
+    key, value = (repeat_heads(b, op.arg(name), heads) for name in ("key", "value"))
     grad, out, mask = op.arg("grad_out"), op.arg("out"), op.arg("attn_mask")
     scale = op.arg("scale")
     scale = 1 / sqrt(max(shape_of(query)[-1], 1)) if scale is None else scale
@@ -38,9 +43,18 @@ def flash_attention(op: SchemaOp, b: CoreBuilder) -> Replacement:
     slope = b("mul.Scalar", slope, scale)
     return [
         matmul_values(b, slope, key),
-        matmul_values(b, _turned(b, slope), query),
-        matmul_values(b, _turned(b, weights), grad),
+        _sum_heads(b, matmul_values(b, _turned(b, slope), query), own_heads),
+        _sum_heads(b, matmul_values(b, _turned(b, weights), grad), own_heads),
     ]
+
+
+def _sum_heads(b: CoreBuilder, x: SSAValue, own: int) -> SSAValue:
+    """What `repeat_heads` repeats, added up again."""
+    *batch, heads, length, size = shape_of(x)
+    if own == heads:
+        return x
+    groups = b.view(x, [*batch, own, heads // own, length, size])
+    return b("sum.dim_IntList", groups, [len(batch) + 1])
 
 
 def _turned(b: CoreBuilder, x: SSAValue) -> SSAValue:

@@ -81,6 +81,19 @@ def test_gradient_of_the_only_window() -> None:
     check(lambda y: grad(lambda y: y.unfold(0, 1, 1).sum() * 3)(y), torch.tensor(2.0))
 
 
+@pytest.mark.parametrize("heads", [1, 2])
+def test_gradients_of_grouped_queries(heads: int) -> None:
+    """Four heads of queries share those of keys and values, behind a mask of a cache."""
+    mask = torch.arange(7) <= torch.arange(2, 7)[:, None]
+
+    def attended(q: Tensor, k: Tensor, v: Tensor) -> Tensor:
+        made = functional.scaled_dot_product_attention(q, k, v, mask, enable_gqa=True)
+        return made.pow(3).sum()
+
+    key, value = torch.randn(2, 2, heads, 7, 4)
+    check(lambda *given: grad(attended, (0, 1, 2))(*given), torch.randn(2, 4, 5, 4), key, value)
+
+
 def test_a_written_unfold_is_refused_inside_a_gradient() -> None:
     def function(y: Tensor) -> Tensor:
         y = y.clone()
