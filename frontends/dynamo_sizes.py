@@ -78,6 +78,7 @@ class SizedDynamoCall:
     ) -> None:
         self._graph, self._static, self._import = graph, static, imported
         self._imported: OpenGraph | None = None
+        self._aliases: Mapping[str, str] = {}
         self._symbols = symbols_of(graph)
         sized = _sizes_of_arguments(graph) | sized_symbols(graph)
         names = {
@@ -144,6 +145,8 @@ class SizedDynamoCall:
     def _run(self, given: tuple[Any, ...], args: list[Any]) -> tuple[Version, list[Any]]:
         """The version for symbols, and its results."""
         version = self._versions.known(given) or self._versions.find(self._named(given))
+        if not (version.is_exact or self._agree(given)):
+            version = self._versions.exact(self._named(given))
         try:
             return version, version.compiled(args)
         except OtherSizesError:
@@ -153,6 +156,11 @@ class SizedDynamoCall:
                 raise  # else its scratch memory has room for more than these
         version = self._versions.exact(self._named(given))
         return version, version.compiled(args)
+
+    def _agree(self, given: tuple[Any, ...]) -> bool:
+        """Whether symbols that are one size in versions for several sizes are equal in a call."""
+        sizes = self._named(given)
+        return all(sizes[text] == sizes[first] for text, first in self._aliases.items())
 
     def _given(self, args: list[Any]) -> tuple[Any, ...]:
         """The numbers of the symbols, of a call with these arguments."""
@@ -204,6 +212,7 @@ class SizedDynamoCall:
         """Torch does not say which symbols an op needs to be equal, but compiles for such as are
         equal at the time: where the graph needs it, these are one size here, too."""
         for aliases in ({}, _first_alike(self._hints)):
+            self._aliases = aliases
             self._imported = self._import(self._copied(), aliases)
             try:
                 return self._imported.padding(self._hints)

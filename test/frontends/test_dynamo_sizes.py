@@ -71,6 +71,19 @@ def test_two_sizes_that_are_joined() -> None:
     check(lambda x: module(x).flatten(0, 1).cumsum(0), calls, graphs=1)
 
 
+@pytest.mark.parametrize("marked", ["images", "windows", "both"])
+def test_sizes_that_are_equal_by_chance(marked: str) -> None:
+    """The window is as long as the first batch, and there are as many channels as results."""
+    calls: list[tuple[Any, ...]] = []
+    for batch, length, window in ((3, 40, 3), (2, 60, 3), (2, 10, 3), (4, 21, 3), (4, 21, 4)):
+        x, w = torch.randn(batch, 8, length), torch.randn(8, 8, window)
+        for tensor in {"images": [x], "windows": [w], "both": [x, w]}[marked]:
+            for dim in range(3):
+                torch._dynamo.mark_dynamic(tensor, dim)
+        calls.append((x, w))
+    check(lambda x, w: nn.functional.conv1d(x, w), calls, graphs=2)  # torch bounds the window
+
+
 def test_numbers_beside_sizes() -> None:
     def scaled(x: Any, factor: int) -> Any:
         return x * factor + x.shape[0], x.shape[0] * 2
