@@ -15,6 +15,7 @@ from xdsl.parser import Parser
 
 from lamina.codegen import emit_assembly, emit_llvm_ir, emit_object, jit
 from lamina.codegen.llvm_emitter import EmitOptions, emit_module
+from lamina.codegen.llvm_emitter.parallel import OPENMP_SYMBOLS
 from lamina.codegen.object_file import ObjectFormatError, machine, undefined_symbols
 from lamina.codegen.openmp import openmp_symbols
 from lamina.codegen.target import Target
@@ -24,7 +25,7 @@ from lamina.dialects.loop import Loop
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*.mlir"))
 LIBC = {"memcpy", "memset", "memmove", "syscall", "_GLOBAL_OFFSET_TABLE_"}
-TEAMS = {"GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "sched_yield"}
+TEAMS = {*OPENMP_SYMBOLS, "sched_yield"}
 
 NEEDED = {
     "matrix_tiles": ("amx-bf16", "no matrix tiles"),

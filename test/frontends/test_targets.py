@@ -12,6 +12,7 @@ from torch.nn import functional
 import lamina
 from lamina.codegen import emit_assembly, emit_object
 from lamina.codegen.llvm_emitter import EmitOptions
+from lamina.codegen.llvm_emitter.parallel import OPENMP_SYMBOLS
 from lamina.codegen.object_file import machine, undefined_symbols
 from lamina.codegen.target import Target
 from lamina.frontends.exported_program import import_exported_program
@@ -69,7 +70,7 @@ KERNELS: dict[str, tuple[Function, tuple[torch.Tensor, ...]]] = {
 }
 
 LIBRARY = {"memcpy", "memset", "memmove", "_GLOBAL_OFFSET_TABLE_"}
-TEAMS = {"GOMP_parallel", "omp_get_thread_num", "omp_get_num_threads", "sched_yield"}
+TEAMS = {*OPENMP_SYMBOLS, "sched_yield"}
 VECTORS = {"aarch64": r"\bv\d+\.4s", "riscv64": r"\bvset(i)?vli\b.*\be32\b"}
 
 SCALAR = {"cumulative sum"}
