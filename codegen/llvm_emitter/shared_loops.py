@@ -49,6 +49,8 @@ def emit_parallel(w: FunctionWriter, op: scf.ParallelOp) -> None:
     count = _iterations(w, lower, upper, step)
     chunk = op.attributes.get(CHUNK)
     if isinstance(chunk, IntegerAttr):
+        if chunk.value.data < 1:
+            raise unsupported(op, f"{CHUNK} of {chunk.value.data} iterations", "one of 1 or more")
         _emit_chunks(w, op, (lower, upper, step), count, chunk.value.data)
         return
     begin, end = _share(w, count, w.team[0])

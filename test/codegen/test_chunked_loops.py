@@ -9,6 +9,7 @@ import pytest
 from lamina.codegen import jit
 from lamina.codegen.llvm_emitter import EmitOptions
 from lamina.codegen.target import Target
+from lamina.dialects.errors import UnsupportedError
 
 Program = Callable[..., None]
 
@@ -66,3 +67,12 @@ def test_a_thread_takes_what_another_has_not_begun(
     compile_scheduled(SLOW, Target.parse("host"), EmitOptions(openmp=True))("main", by, sums)
     assert (sums[:16] == sums[0]).all() and (sums[16:] == sums[63]).all()
     assert set(by[:16]) > {0}, by
+
+
+def test_a_chunk_has_iterations(
+    compile_scheduled: Callable[[str, Target, EmitOptions], Program],
+) -> None:
+    """Text that goes to code generation without `verify-scheduled`."""
+    text = SLOW.replace("lamina.chunk = 1", "lamina.chunk = 0")
+    with pytest.raises(UnsupportedError, match="lamina.chunk of 0 iterations"):
+        compile_scheduled(text, Target.parse("host"), EmitOptions(openmp=True))
