@@ -74,5 +74,5 @@ def test_a_chunk_has_iterations(
 ) -> None:
     """Text that goes to code generation without `verify-scheduled`."""
     text = SLOW.replace("lamina.chunk = 1", "lamina.chunk = 0")
-    with pytest.raises(UnsupportedError, match="lamina.chunk of 0 iterations"):
+    with pytest.raises(UnsupportedError, match=r"lamina\.chunk of 0 iterations"):
         compile_scheduled(text, Target.parse("host"), EmitOptions(openmp=True))
