@@ -14,7 +14,12 @@ from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
 
-from lamina.codegen.llvm_emitter.shared_loops import chunked_loops, emit_numbers, emit_parallel
+from lamina.codegen.llvm_emitter.shared_loops import (
+    LINE,
+    chunked_loops,
+    emit_numbers,
+    emit_parallel,
+)
 from lamina.codegen.llvm_emitter.writer import ALONE, Emitter, FunctionWriter
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import BarrierOp, NumThreadsOp, SingleOp, TeamOp, ThreadOp
@@ -34,8 +39,7 @@ TEAM_SIZE = "omp_get_max_threads"
 
 #: The barrier's counter has cache lines of its own: waiting threads read nothing that others write.
 #: In the second of them stands where the numbers of loops are (`shared_loops.py`).
-COUNTER = "i64, [120 x i8]"
-COUNTER_ALIGNMENT = 128
+COUNTER = f"i64, [{LINE - 8} x i8]"
 
 STATUS, ARGUMENTS = -2, -1
 """Where the addresses of the status and of the entry's arguments stand: before captured values."""
@@ -92,7 +96,7 @@ def _team(w: FunctionWriter, op: TeamOp) -> None:
     layout = f"%{name}.context"
     w.module.types.append(f"{layout} = type {{ {COUNTER}, ptr, ptr{fields} }}")
     context = w.fresh("context")
-    w.allocas.append(f"  {context} = alloca {layout}, align {COUNTER_ALIGNMENT}")
+    w.allocas.append(f"  {context} = alloca {layout}, align {LINE}")
     w.line(f"store i64 0, ptr {context}")
     w.line(f"store ptr {w.status}, ptr {_field(w, layout, context, STATUS)}")
     w.line(f"store ptr {w.arguments}, ptr {_field(w, layout, context, ARGUMENTS)}")

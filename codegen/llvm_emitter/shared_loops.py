@@ -22,7 +22,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import CHUNK
 
 LINE = 128
-"""Bytes that a core takes from another at a time: two cache lines of 64."""
+"""Bytes that threads write apart from one another: two cache lines of 64, which come in pairs."""
 
 NUMBER = 8
 """Bytes of a number that says what has been taken."""
@@ -32,7 +32,8 @@ STRIDE_OFFSET, NUMBERS_OFFSET = 64, 72
 address: behind the counter of barriers, in a cache line that nobody writes."""
 
 MOST_NEIGHBOURS = 8
-"""Shares that a thread looks into, its own among them: a look fetches a line of another core."""
+"""Shares that a thread looks into, its own among them: a look fetches a line of another core. Not
+measured: two cores have two."""
 
 MOST_THREADS = 256
 """Threads that a team with such loops has at most: their numbers stand on the stack."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from math import prod
+from math import ceil, prod
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import IntegerAttr, MemRefType
@@ -36,9 +36,9 @@ LONGEST_SINGLE = 40_000
 """Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
 meanwhile its threads belong to others."""
 
-CHUNK_NANOSECONDS = 5_000
-"""What a thread takes of a loop at a time, at least: a hundred times what it takes to ask for it,
-an addition to a number that another core may have (50 ns)."""
+CHUNK_BARRIERS = 25
+"""Times of the target's barrier that a thread takes of a loop at once, at least: to ask for it is
+one fetch of what another core may have written, which a barrier is as well, and then 4 % of it."""
 LEAST_CHUNKS = 4
 """Of a loop, below which each thread runs its share at once: with fewer there is nothing to take
 from a thread that is late, as it is in the last chunk of its share."""
@@ -71,12 +71,13 @@ def sharing_pays(nanoseconds: int, target: Target) -> bool:
     return nanoseconds - nanoseconds // LEAST_THREADS >= target.barrier_nanoseconds
 
 
-def iterations_at_a_time(iterations: int, nanoseconds: int) -> int | None:
+def iterations_at_a_time(iterations: int, nanoseconds: int, target: Target) -> int | None:
     """How many iterations of a loop that takes so long on one core a thread takes at a time; None
     where it should run its share at once."""
     if iterations < LEAST_CHUNKS:
         return None
-    chunk = max(1, -(-CHUNK_NANOSECONDS * iterations // max(1, nanoseconds)))
+    least = CHUNK_BARRIERS * target.barrier_nanoseconds
+    chunk = max(1, ceil(least * iterations / max(1, nanoseconds)))
     return chunk if iterations >= LEAST_CHUNKS * chunk else None
 
 

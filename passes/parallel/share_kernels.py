@@ -41,16 +41,15 @@ class ShareKernelsPass(KernelPass):
         if SHARED in kernel.attributes:
             return
         estimate = kernel.attributes.get(NANOSECONDS)
-        pays = not isinstance(estimate, IntegerAttr) or sharing_pays(
-            estimate.value.data, Target.parse(self.target)
-        )
+        target = Target.parse(self.target)
+        pays = not isinstance(estimate, IntegerAttr) or sharing_pays(estimate.value.data, target)
         if kernel.body.blocks and pays and share_out(kernel.body.block):
             kernel.attributes[SHARED] = UnitAttr()
             if isinstance(estimate, IntegerAttr):
-                _note_chunks(kernel, estimate.value.data)
+                _note_chunks(kernel, estimate.value.data, target)
 
 
-def _note_chunks(kernel: func.FuncOp, nanoseconds: int) -> None:
+def _note_chunks(kernel: func.FuncOp, nanoseconds: int, target: Target) -> None:
     """Say how many iterations a thread takes at a time of loops whose number of them is bounded.
 
     Where they end at numbers of the call, the time is that of as many as there can be.
@@ -63,7 +62,7 @@ def _note_chunks(kernel: func.FuncOp, nanoseconds: int) -> None:
         ranges.note(op)
     for loop in loops:
         count = _most_rounds(loop, ranges)
-        chunk = iterations_at_a_time(count, nanoseconds // len(loops))
+        chunk = iterations_at_a_time(count, nanoseconds // len(loops), target)
         if chunk is not None and count < UNBOUNDED:
             loop.attributes.setdefault(CHUNK, IntegerAttr(chunk, i64))
 

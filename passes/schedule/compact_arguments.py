@@ -50,31 +50,21 @@ from lamina.passes.schedule.call_extents import (
     reshaped_extents,
 )
 from lamina.passes.schedule.compact_products import product_accesses
+from lamina.passes.schedule.guarded_reads import VECTOR_CLAUSES
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.live_rows import kept_digits
 from lamina.passes.schedule.stages import Access, Stage, collapse_rows, stages_of, take_inner
 
-_CLAUSES = frozenset(
-    {
-        "compute_at",
-        "compute_with",
-        "order",
-        "vectorize",
-        "unroll",
-        "unroll_dims",
-        "jam",
-        "rfactor",
-        "tile",
-        "transpose",
-        "online",
-        "prefetch",
-        "prefetch_bytes",
-        "prefetch_rows",
-        "prefetch_tiles",
-        "nontemporal",
-        "nontemporal_from",
-    }
-)
+_CLAUSES = VECTOR_CLAUSES | {
+    "compute_at",
+    "compute_with",
+    "unroll_dims",
+    "jam",
+    "rfactor",
+    "tile",
+    "transpose",
+    "online",
+}
 """What the schedule of a nest may say whose accesses go by strides of the call."""
 
 Extents = tuple[int, ...]

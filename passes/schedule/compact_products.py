@@ -13,8 +13,8 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.jammed_block import jams_rows
 from lamina.passes.schedule.kernel_parts import Part
-from lamina.passes.schedule.product_plan import ProductPlan
-from lamina.passes.schedule.stages import Access, Stage, stages_of
+from lamina.passes.schedule.product_rows import plan_of
+from lamina.passes.schedule.stages import Access, Stage
 
 
 def product_accesses(
@@ -22,7 +22,7 @@ def product_accesses(
 ) -> Iterator[tuple[Access, bool]]:
     """The accesses of a part around products whose strides are numbers of the call, and whether its
     code can have them so; `strided` says it of nests that are swept row by row."""
-    plan = ProductPlan.of(stages_of([stage.op for stage in part.stages]), tasks)
+    plan = plan_of(part, tasks)
     fits = plan.stream is None and tasks.inner_rows is None and tasks.outer_columns != "loops"
     for stage in plan.stages:
         shape = plan.products.get(stage)

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from lamina.passes.schedule.step import Step
 
 TRUE = IntegerAttr(1, i1)
-_CLAUSES = frozenset(
+VECTOR_CLAUSES = frozenset(
     {
         "order",
         "vectorize",
@@ -46,7 +46,8 @@ _CLAUSES = frozenset(
         "nontemporal_from",
     }
 )
-"""What the schedule of a nest may say whose loads can be masked so."""
+"""What the schedule of a nest may say that is about its vectors, and what these ask of memory: of
+others loads are not masked so."""
 
 
 def kernel_masks(kernel: FuncOp) -> dict[SSAValue, int]:
@@ -76,7 +77,7 @@ def guarded_reads(stage: Stage, masks: Mapping[SSAValue, int]) -> Mapping[int, G
     if vectors is None or vectors.count == 1 or not stage.is_pointwise or stage.totals:
         return {}
     panels = {} if not visited_rows(stage.op) else _panels(stage, vectors.dim)
-    if not (masks or panels) or stage.schedule.texts().keys() - _CLAUSES:
+    if not (masks or panels) or stage.schedule.texts().keys() - VECTOR_CLAUSES:
         return {}
     masked = masked_reads(stage.op, masks)
     found = {
@@ -160,4 +161,12 @@ def _within(emit: Emitter, access: Access, guard: PanelGuard, at: Step, memory: 
     return emit.first_lanes(emit.minus(end, first), at.body.lanes)
 
 
-__all__ = ["TRUE", "Guards", "guarded_limits", "guarded_reads", "kernel_masks", "wanted"]
+__all__ = [
+    "TRUE",
+    "VECTOR_CLAUSES",
+    "Guards",
+    "guarded_limits",
+    "guarded_reads",
+    "kernel_masks",
+    "wanted",
+]

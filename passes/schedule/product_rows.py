@@ -15,6 +15,11 @@ from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.stages import stages_of
 
 
+def plan_of(part: Part, tasks: ProductTasks) -> ProductPlan:
+    """The plan of a part whose schedule is complete; the part stays as it is."""
+    return ProductPlan.of(stages_of([stage.op for stage in part.stages]), tasks)
+
+
 def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
     """Of each nest of a part the row dimensions of which just the positions that count are run.
 
@@ -24,12 +29,9 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     """
     if not isinstance(tasks, ProductTasks):
         return {}
-    stages = stages_of([stage.op for stage in part.stages])
-    plan = ProductPlan.of(stages, tasks)
-    blocks = plan.blocks
-    if any(stage.totals for stage in stages) or plan.stream:
-        return {}
-    if not plan.is_level:
+    plan = plan_of(part, tasks)
+    stages, blocks = plan.stages, plan.blocks
+    if any(stage.totals for stage in stages) or plan.stream or not plan.is_level:
         return {}
     rows = [stage.rows for stage in stages]
     if blocks.live:
@@ -47,7 +49,7 @@ def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
     follows such a product panel by panel, and what is swept row by row and ends there."""
     if not isinstance(tasks, ProductTasks):
         return {}
-    plan = ProductPlan.of(stages_of([stage.op for stage in part.stages]), tasks)
+    plan = plan_of(part, tasks)
     found: dict[GenericOp, dict[int, int]] = {}
     for stage, shape in plan.products.items():
         ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)

@@ -72,8 +72,8 @@ def threads(count: int) -> Iterator[None]:
 def eager_to_fork(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Everything that could run on several threads does, however small it is: each thread its
     share, or one iteration at a time."""
-    if request.param:
-        monkeypatch.setattr(team_cost, "CHUNK_NANOSECONDS", 0)
+    if not request.param:
+        monkeypatch.setattr(team_cost, "LEAST_CHUNKS", 1 << 62)
     host = replace(Target.host(), fork_nanoseconds=0, barrier_nanoseconds=0)
     monkeypatch.setattr(target, "_host", lambda: host)
     for module in (choose_rows, choose_products, choose_schedule, choose_unstructured):
