@@ -35,6 +35,7 @@ PASSES: dict[str, str] = {
     "outline-stages": "lamina.lowering.stages.outline_stages:OutlineStagesPass",
     "bound-dynamic-shapes": ("lamina.lowering.bound_dynamic_shapes:BoundDynamicShapesPass"),
     "roll-loops": "lamina.passes.regions.roll_loops:RollLoopsPass",
+    "roll-layers": "lamina.passes.regions.roll_layers:RollLayersPass",
     "widen-half-floats": "lamina.passes.numerics.widen_half_floats:WidenHalfFloatsPass",
     "fold-batch-norm": "lamina.passes.numerics.fold_batch_norm:FoldBatchNormPass",
     "flush-exponentials": "lamina.passes.numerics.flush_exponentials:FlushExponentialsPass",
@@ -90,6 +91,7 @@ PASSES: dict[str, str] = {
     "bound-dims": "lamina.passes.fusion.bound_dims:BoundDimsPass",
     "limit-rows": "lamina.passes.fusion.limit_rows:LimitRowsPass",
     "inline-regions": "lamina.passes.regions.inline_regions:InlineRegionsPass",
+    "unroll-layers": "lamina.passes.regions.unroll_layers:UnrollLayersPass",
     # memory and schedules
     "bufferize": "lamina.passes.memory.bufferize:BufferizePass",
     "elide-copies": "lamina.passes.memory.elide_copies:ElideCopiesPass",

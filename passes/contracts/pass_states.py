@@ -31,6 +31,7 @@ _LATE: dict[str, frozenset[State]] = {
     "outline-kernels": frozenset({State.TENSORS, State.KERNELS}),
     "outline-regions": frozenset({State.TENSORS, State.KERNELS}),
     "inline-regions": frozenset({State.TENSORS, State.KERNELS}),
+    "unroll-layers": frozenset({State.TENSORS, State.KERNELS}),
     "sink-row-factors": frozenset({State.TENSORS, State.KERNELS}),
     "stream-dims": frozenset({State.TENSORS, State.KERNELS}),
     "bound-dims": frozenset({State.TENSORS, State.KERNELS}),
@@ -78,6 +79,7 @@ _OF_STAGES = frozenset(
         "number-arguments",
         "outline-callees",
         "outline-stages",
+        "roll-layers",
         "roll-loops",
     }
 )

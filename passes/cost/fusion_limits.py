@@ -64,6 +64,11 @@ LEAST_STEPS = 16
 """Steps of a repetition that become a loop, at least: fewer may fuse with what is around them, and
 an op that is written out costs some milliseconds to compile, whose sum is below a second. Not
 measured further."""
+LEAST_LAYERS = 2
+"""Equal layers that become one region, at least."""
+LEAST_LAYER_ELEMENTS = 1 << 18
+"""Elements that the products of a layer read, at least: 1 MB of f32 takes 50 us from memory, beside
+which it does not show that nothing is fused over the edge of a layer."""
 MOST_PAIR_OPS = 64
 """Ops of a body that is written twice."""
 MAX_COPIED_OPS = 64

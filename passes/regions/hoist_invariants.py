@@ -42,28 +42,45 @@ class HoistInvariantsPass(ModulePass):
 
 def _hoist(outlined: Outlined, region: int, invariants: set[SSAValue]) -> None:
     body = outlined.bodies[region]
-    operands = [value for group in outlined.op.groups for value in group]
-    shift = len(operands) - len(body.args)  # a branch is not given its predicate
-    outside: dict[SSAValue, SSAValue] = {
-        argument: operands[argument.index + shift]
-        for argument in body.args
-        if argument in invariants
-    }
+    # By step of a repeat, whose operands differ; other ops have one.
+    outside: list[dict[SSAValue, SSAValue]] = [
+        {argument: step[argument.index] for argument in body.args if argument in invariants}
+        for step in outlined.steps
+    ]
     moved: dict[Operation, None] = {}
     for op in body.ops:
-        if op.operands and all(operand in outside for operand in op.operands) and can_move(op):
-            made = op.clone(outside)
-            control = outlined.op
-            assert control.parent is not None
-            control.parent.insert_op_before(made, control)
-            outside.update(zip(op.results, made.results, strict=True))
+        if op.operands and all(operand in outside[0] for operand in op.operands) and can_move(op):
+            _compute_outside(op, outside, outlined)
             moved[op] = None
     for op in moved:
         for result in op.results:
             if all(use.operation in moved for use in result.uses):
                 continue
-            arguments = outlined.add_fixed(outside[result])
+            values = [known[result] for known in outside]
+            if _are_one(values):
+                arguments = outlined.add_fixed(values[0])
+            else:
+                arguments = [outlined.add_own(values)]
             invariants.update(arguments)
             result.replace_uses_with_if(arguments[region], lambda use: use.operation not in moved)
     for op in reversed(list(moved)):
         body.erase_op(op)
+
+
+def _compute_outside(
+    op: Operation, outside: list[dict[SSAValue, SSAValue]], outlined: Outlined
+) -> None:
+    """Copies of an op in front of the control op, one for each step with operands of its own."""
+    control = outlined.op
+    assert control.parent is not None
+    once = all(_are_one([known[operand] for known in outside]) for operand in op.operands)
+    made: Operation | None = None
+    for known in outside:
+        if made is None or not once:
+            made = op.clone(known)
+            control.parent.insert_op_before(made, control)
+        known.update(zip(op.results, made.results, strict=True))
+
+
+def _are_one(values: list[SSAValue]) -> bool:
+    return all(value is values[0] for value in values)

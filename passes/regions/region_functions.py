@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
-from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
+from lamina.dialects.control import CondOp, RegionOp, RepeatOp, ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
@@ -40,7 +40,17 @@ class Outlined:
     @property
     def fixed(self) -> int:
         """The number of the first region argument that stays the same in all rounds."""
-        return 0 if isinstance(self.op, CondOp) else sum(map(len, self.op.groups[:-1]))
+        return 0 if isinstance(self.op, CondOp) else len(self.steps[0]) - len(self.op.groups[-1])
+
+    @property
+    def steps(self) -> list[list[SSAValue]]:
+        """What the arguments of a region are, of a repeat for each step: carried values stand for
+        where they start, what a scan walks for its elements."""
+        op = self.op
+        if isinstance(op, RepeatOp):
+            return [[*op.starts, *own, *op.inputs] for own in op.own_operands]
+        first = 1 if isinstance(op, CondOp) else 0  # a branch is not given its predicate
+        return [[value for group in op.groups[first:] for value in group]]
 
     def add_fixed(self, value: SSAValue) -> list[BlockArgument]:
         """Give every region one more operand; the argument of each function for it."""
@@ -49,6 +59,15 @@ class Outlined:
         self._rebuild(groups, [r.type for r in self.op.results])
         place = len(self.bodies[0].args)
         return [self._add_argument(n, place, value.type) for n in range(len(self.functions))]
+
+    def add_own(self, values: Sequence[SSAValue]) -> BlockArgument:
+        """Give each step of a repeat one of these; the argument of its function for it."""
+        op, place = self.op, self.fixed
+        assert isinstance(op, RepeatOp)
+        steps = zip(op.own_operands, values, strict=True)
+        own = [value for step, added in steps for value in (*step, added)]
+        self._rebuild([op.starts, own, op.inputs], [r.type for r in op.results])
+        return self._add_argument(0, place, values[0].type)
 
     def add_sequence(self, value: SSAValue, element: Attribute) -> BlockArgument:
         """Let a scan walk over one more tensor; the argument of its function for an element."""
@@ -93,6 +112,12 @@ class Outlined:
             walked = walked[: len(self.op.sequences) - 1]
             groups[1] = [v for n, v in enumerate(groups[1], carried) if n not in walked]
             unused = walked + unused
+        elif isinstance(self.op, RepeatOp):
+            carried = len(self.op.starts)
+            own = [n for n in range(carried, first) if not self.bodies[0].args[n].uses]
+            steps = (enumerate(step, carried) for step in self.op.own_operands)
+            groups[1] = [v for step in steps for n, v in step if n not in own]
+            unused = own + unused
         if not unused:
             return
         for region, body in enumerate(self.bodies):
@@ -180,17 +205,20 @@ def invariant_values(module: ModuleOp) -> set[SSAValue]:
     """Values that stay the same: constants of `@main`, what all rounds of a loop take, and what
     nests make of such alone, if `hoist-invariants` moves them or they only rearrange it.
 
-    Of a branch it is those of its arguments whose operands are such values.
+    Of a branch, and of what is not carried through a repeat, it is those of the arguments whose
+    operands are such values.
     """
     found: set[SSAValue] = set()
     for function in defined_functions(module):
         found.update(constants_of(function))
         _add_made(function.body.block, found)
     for outlined in reversed(outlined_ops(module)):
-        fixed = outlined.fixed
-        for number, value in enumerate(outlined.op.groups[-1]):
-            if not isinstance(outlined.op, CondOp) or before_reshapes(value) in found:
-                found.update(body.args[fixed + number] for body in outlined.bodies)
+        steps = outlined.steps
+        loops = not isinstance(outlined.op, CondOp | RepeatOp)
+        first = len(outlined.op.starts) if isinstance(outlined.op, RepeatOp) else outlined.fixed
+        for number in range(first, len(steps[0])):
+            if loops or all(before_reshapes(step[number]) in found for step in steps):
+                found.update(body.args[number] for body in outlined.bodies)
         for body in outlined.bodies:
             _add_made(body, found)
     return found

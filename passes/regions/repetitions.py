@@ -34,6 +34,41 @@ class Repetition:
         return self.period * self.steps
 
 
+Made = tuple[int, int]
+"""What an op of a step makes: the op's place in the step, and which of its results."""
+
+
+class Steps:
+    """The steps of a repetition among the ops of a block."""
+
+    def __init__(self, ops: Sequence[Operation], repetition: Repetition) -> None:
+        self.ops, self.repetition = ops, repetition
+        inside = ops[repetition.first : repetition.first + repetition.covered]
+        self.numbers = {op: number for number, op in enumerate(inside)}
+
+    def op(self, step: int, place: int) -> Operation:
+        """The op at a place of a step."""
+        r = self.repetition
+        return self.ops[r.first + step * r.period + place]
+
+    @property
+    def behind(self) -> Operation:
+        """The first op behind the steps."""
+        return self.ops[self.repetition.first + self.repetition.covered]
+
+    def made(self, value: SSAValue) -> tuple[int, Made] | None:
+        """The step that makes a value, and what of it; None if none does."""
+        number = self.numbers.get(value.owner) if isinstance(value.owner, Operation) else None
+        if number is None:
+            return None
+        step, place = divmod(number, self.repetition.period)
+        return step, (place, value.index)  # pyright: ignore[reportAttributeAccessIssue]
+
+    def read_behind(self, value: SSAValue) -> bool:
+        """Whether an op reads a value that is none of the steps'."""
+        return any(use.operation not in self.numbers for use in value.uses)
+
+
 def repetitions(ops: Sequence[Operation], least_steps: int) -> Iterator[Repetition]:
     """Those of at least so many steps; the ones that cover the most ops first."""
     numbers = _numbered(ops)

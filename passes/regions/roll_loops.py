@@ -9,7 +9,7 @@ a step makes for ops behind the loop is stacked, or the last that is carried.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -34,13 +34,12 @@ from lamina.passes.regions.collected_steps import (
 from lamina.passes.regions.repetitions import (
     INDEX_ARGUMENTS,
     Element,
+    Made,
     Repetition,
+    Steps,
     element_of,
     repetitions,
 )
-
-Made = tuple[int, int]
-"""What an op of a step makes: the op's place in the step, and which of its results."""
 
 
 @dataclass(frozen=True)
@@ -124,38 +123,20 @@ _Source = Made | _Carried | _Elements | SSAValue
 """Where an operand of a step comes from; a value is the same in all steps."""
 
 
-@dataclass
-class _Loop:
+class _Loop(Steps):
     """A repetition that may be a loop: `sources` of operands by place, and places of elements."""
 
-    ops: Sequence[Operation]
-    repetition: Repetition
-    sources: list[list[_Source]] = field(default_factory=list)
-    elements: dict[int, _Elements] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        r = self.repetition
-        inside = self.ops[r.first : r.first + r.covered]
-        self._numbers = {op: number for number, op in enumerate(inside)}
-
-    def _op(self, step: int, place: int) -> Operation:
-        r = self.repetition
-        return self.ops[r.first + step * r.period + place]
-
-    def _made(self, value: SSAValue) -> tuple[int, Made] | None:
-        """The step that makes a value, and what of it; None if none does."""
-        number = self._numbers.get(value.owner) if isinstance(value.owner, Operation) else None
-        if number is None:
-            return None
-        step, place = divmod(number, self.repetition.period)
-        return step, (place, value.index)  # pyright: ignore[reportAttributeAccessIssue]
+    def __init__(self, ops: Sequence[Operation], repetition: Repetition) -> None:
+        super().__init__(ops, repetition)
+        self.sources: list[list[_Source]] = []
+        self.elements: dict[int, _Elements] = {}
 
     # What each step reads
 
     def matches(self) -> bool:
         """Whether the steps read alike, and hand something on."""
         for place in range(self.repetition.period):
-            steps = [self._op(step, place) for step in range(self.repetition.steps)]
+            steps = [self.op(step, place) for step in range(self.repetition.steps)]
             found = [
                 self._source(values) for values in zip(*(op.operands for op in steps), strict=True)
             ]
@@ -178,7 +159,7 @@ class _Loop:
         return True
 
     def _source(self, values: Sequence[SSAValue]) -> _Source | None:
-        places = [self._made(value) for value in values]
+        places = [self.made(value) for value in values]
         own = [made and (made[0] - step, made[1]) for step, made in enumerate(places)]
         if places[1] is None:  # made outside
             if any(made is not None for made in places):
@@ -205,7 +186,7 @@ class _Loop:
         read = [source for place in places for source in self.sources[place]]
         same = list(dict.fromkeys(s for s in read if isinstance(s, SSAValue)))
         r = self.repetition
-        behind = self.ops[r.first + r.covered]
+        behind = self.behind
         sequences = [elements.sequence(r.steps, behind) for elements in walked]
         if not sequences:  # a scan walks something: numbers of the steps, which nobody reads
             sequences = [inserted("arange.default", behind, r.steps)]
@@ -213,36 +194,36 @@ class _Loop:
         kinds = [s.start.type for s in carried]
         body = self._body(carried, walked, same, sequences, list(wanted))
         types: list[Attribute] = [*kinds]
-        types += [stacked(self._op(0, p).results[n].type, r.steps) for p, n in wanted]
+        types += [stacked(self.op(0, p).results[n].type, r.steps) for p, n in wanted]
         scan = ScanOp([s.start for s in carried], sequences, same, types, Region(body))
-        scan.location = self._op(0, 0).location
+        scan.location = self.op(0, 0).location
         block = behind.parent_block()
         assert block is not None
         block.insert_op_before(scan, behind)
         stacks = [
-            ([self._op(step, place).results[n] for step in range(r.steps)], result)
+            ([self.op(step, place).results[n] for step in range(r.steps)], result)
             for (place, n), result in zip(wanted, scan.results[len(carried) :], strict=True)
         ]
         for values, result in stacks:
-            read_whole(values, result, self._numbers)
+            read_whole(values, result, self.numbers)
         for carry, result in zip(carried, scan.results, strict=False):
-            last = self._op(r.steps - 1, carry.made[0]).results[carry.made[1]]
-            last.replace_uses_with_if(result, lambda use: use.operation not in self._numbers)
+            last = self.op(r.steps - 1, carry.made[0]).results[carry.made[1]]
+            last.replace_uses_with_if(result, lambda use: use.operation not in self.numbers)
         for values, result in stacks:
-            read_elements(values, result, self._numbers)
+            read_elements(values, result, self.numbers)
         self._erase()
 
     def _wanted(self, carried: set[Made]) -> dict[Made, None]:
         """What ops behind the steps read, but for what is carried last."""
         wanted: dict[Made, None] = {}
         last = self.repetition.steps - 1
-        for op, number in self._numbers.items():
+        for op, number in self.numbers.items():
             step, place = divmod(number, self.repetition.period)
             for result in op.results:
                 made = place, result.index
                 if made in wanted or (step == last and made in carried):
                     continue
-                if any(use.operation not in self._numbers for use in result.uses):
+                if self.read_behind(result):
                     wanted[made] = None
         return wanted
 
@@ -270,20 +251,20 @@ class _Loop:
             if place in self.elements:
                 known[place, 0] = known[self.elements[place]]
                 continue
-            op = self._op(1, place).clone()
+            op = self.op(1, place).clone()
             op.operands = [known[source] for source in sources]
-            op.location = self._op(0, place).location
+            op.location = self.op(0, place).location
             body.insert_op_before(op, end)
             known |= {(place, n): result for n, result in enumerate(op.results)}
         end.operands = [*(known[s.made] for s in carried), *(known[made] for made in wanted)]
-        end.location = self._op(0, 0).location
+        end.location = self.op(0, 0).location
         return body
 
     def _erase(self) -> None:
         """The steps, and ops that took elements for them."""
-        read = dict.fromkeys(v.owner for op in self._numbers for v in op.operands)
-        taken = [op for op in read if isinstance(op, Operation) and op not in self._numbers]
-        for op in reversed(list(self._numbers)):
+        read = dict.fromkeys(v.owner for op in self.numbers for v in op.operands)
+        taken = [op for op in read if isinstance(op, Operation) and op not in self.numbers]
+        for op in reversed(list(self.numbers)):
             op.detach()
             op.erase()
         while taken:

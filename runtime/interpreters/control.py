@@ -18,7 +18,7 @@ from xdsl.interpreter import (
 )
 from xdsl.ir import Operation
 
-from lamina.dialects.control import CondOp, ScanOp, WhileOp, YieldOp
+from lamina.dialects.control import CondOp, RepeatOp, ScanOp, WhileOp, YieldOp
 from lamina.runtime.interpreters.values import as_type
 
 
@@ -53,6 +53,20 @@ class RegionFunctions(InterpreterFunctions):
             steps.append(made[count:])
         stacked = [_stacked(r.type, [s[i] for s in steps]) for i, r in enumerate(op.res[count:])]
         return (*carried, *stacked)
+
+    @impl(RepeatOp)
+    def repeat(self, interpreter: Interpreter, op: RepeatOp, args: PythonValues) -> PythonValues:
+        count, own = len(op.starts), len(op.own)
+        carried, fixed = tuple(args[:count]), tuple(args[count + own :])
+        length = own // op.times
+        given: list[Any] = []
+        for step in range(op.times):
+            first = count + step * length
+            inputs = carried + tuple(args[first : first + length]) + fixed
+            made = interpreter.run_ssacfg_region(op.body_region, inputs, op.name)
+            carried = made[:count]
+            given += made[count:]
+        return (*carried, *given)
 
     @impl_terminator(YieldOp)
     def finish(

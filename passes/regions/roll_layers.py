@@ -1,0 +1,218 @@
+"""`roll-layers`: equal layers of a network become a `control.repeat`, which is compiled as one.
+
+A transformer of twelve layers says the same ops twelve times, on other weights. Where runs of ops
+are equal and each reads what the run in front of it made, the same tensors, or tensors of its own,
+they are one region, which goes through all passes once; `unroll-layers` writes the calls of its
+kernels out again.
+
+Nothing is fused over the edge of a region. So layers begin where kernels do anyway: at a product,
+of those that repeat the one in front of which the fewest elements are handed on. What a layer makes
+before anything is handed to it stays outside if it costs something, and masks and the like that are
+made for all layers are made in each, where readers make them again for nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from xdsl.context import Context
+from xdsl.dialects import func
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block, Operation, Region, SSAValue
+from xdsl.passes import ModulePass
+
+from lamina.dialects.control import RepeatOp, YieldOp
+from lamina.dialects.errors import InputError
+from lamina.dialects.ir_links import block_ops
+from lamina.dialects.schema.effects import IMPURE_TAGS
+from lamina.dialects.schema.op import SchemaOp
+from lamina.passes.contracts.entry_attributes import constants_of
+from lamina.passes.cost.fusion_limits import LEAST_LAYER_ELEMENTS, LEAST_LAYERS
+from lamina.passes.defined_functions import defined_functions
+from lamina.passes.regions.layer_sources import (
+    PRODUCTS,
+    Groups,
+    Layers,
+    Source,
+    elements_of,
+)
+from lamina.passes.regions.repetitions import Made, Repetition, repetitions
+
+LAID_OUT = ("conv", "pool", "batch_norm", "upsample")
+"""Parts of names of ops whose layouts are chosen for a whole program: they stay in it."""
+
+NO_DRAWS = {"train": False, "training": False, "dropout_p": 0.0}
+"""Arguments, with values that tell an op to draw no random numbers."""
+
+
+@dataclass(frozen=True)
+class RollLayersPass(ModulePass):
+    """Equal layers become steps of one region.
+
+    `least_layers` of them, at least, whose products read `least_elements` elements each.
+    """
+
+    name = "roll-layers"
+
+    least_layers: int = LEAST_LAYERS
+    least_elements: int = LEAST_LAYER_ELEMENTS
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        if self.least_layers < 2:
+            raise InputError(f"roll-layers: least_layers = {self.least_layers}: 2 or more")
+        for function in defined_functions(op):
+            while self._roll_one(function):
+                pass
+
+    def _roll_one(self, function: func.FuncOp) -> bool:
+        """Whether a repetition of a function has become one op."""
+        ops = block_ops(function.body.block)
+        constants: set[SSAValue] | None = None
+        for found in repetitions(ops, self.least_layers):
+            starts = list(self._starts(ops, found))
+            if starts and constants is None:
+                constants = _constants(function, ops)
+            layers = [Layers(ops, start, constants or set()) for start in starts]
+            layers = [layer for layer in layers if layer.matches()]
+            if layers:
+                _roll(min(layers, key=lambda layer: layer.handed_on))
+                return True
+        return False
+
+    def _starts(self, ops: Sequence[Operation], found: Repetition) -> Iterator[Repetition]:
+        """The repetition from each of its products on, if it has enough layers left."""
+        period = ops[found.first : found.first + found.period]
+        if sum(map(_read_elements, period)) < self.least_elements:
+            return
+        if not all(map(_may_repeat, period)):
+            return
+        for shift, op in enumerate(period):
+            steps = (found.covered - shift) // found.period
+            if op.name in PRODUCTS and steps >= self.least_layers:
+                yield Repetition(found.first + shift, found.period, steps)
+
+
+def _constants(function: func.FuncOp, ops: Iterable[Operation]) -> set[SSAValue]:
+    """Constant arguments, and what is made of such alone."""
+    known: set[SSAValue] = set(constants_of(function))
+    for op in ops:
+        if not op.regions and all(operand in known for operand in op.operands):
+            known.update(op.results)
+    return known
+
+
+def _may_repeat(op: Operation) -> bool:
+    """Whether it draws no random numbers, changes nothing, and its layout is not the program's."""
+    if not isinstance(op, SchemaOp) or any(part in op.name for part in LAID_OUT):
+        return False
+    return not op.schema.mutates and (not op.schema.tags & IMPURE_TAGS or _draws_nothing(op))
+
+
+def _draws_nothing(op: SchemaOp) -> bool:
+    """Whether an op that may draw random numbers is told not to."""
+    told = [name for name in NO_DRAWS if op.schema.arg(name) is not None]
+    return any(op.arg(name) == NO_DRAWS[name] for name in told)
+
+
+def _read_elements(op: Operation) -> int:
+    """Elements that a product reads; none of other ops."""
+    return sum(map(elements_of, op.operands)) if op.name in PRODUCTS else 0
+
+
+def _roll(layers: Layers) -> None:
+    """Puts one op in the place of the steps."""
+    r = layers.repetition
+    inside = [place for place in range(r.period) if place not in layers.outside]
+    groups = Groups()
+    for place in inside:
+        for source in layers.sources[place]:
+            groups.add(source)
+    groups.sink()
+    starts = [source.start for source in groups.carried]
+    own = [source.values[step] for step in range(r.steps) for source in groups.own]
+    wanted = _wanted(layers, inside, {source.made for source in groups.carried})
+    given = [layers.op(0, place).results[number].type for place, number in wanted]
+    kinds = [*(value.type for value in starts), *given * r.steps]
+    region = Region(_body(layers, inside, groups, wanted))
+    op = RepeatOp(starts, own, list(groups.same), kinds, region, r.steps)
+    op.location = layers.op(0, 0).location
+    block = layers.behind.parent_block()
+    assert block is not None
+    block.insert_op_before(op, layers.behind)
+    for source, result in zip(groups.carried, op.res, strict=False):
+        _hand_over(layers, r.steps - 1, source.made, result)
+    for step, results in enumerate(op.own_results):
+        for made, result in zip(wanted, results, strict=True):
+            _hand_over(layers, step, made, result)
+    _erase(layers)
+
+
+def _hand_over(layers: Layers, step: int, made: Made, result: SSAValue) -> None:
+    old = layers.op(step, made[0]).results[made[1]]
+    result.name_hint = old.name_hint
+    old.replace_uses_with_if(result, lambda use: use.operation not in layers.numbers)
+
+
+def _wanted(layers: Layers, inside: Sequence[int], carried: set[Made]) -> list[Made]:
+    """What ops behind the steps read, but for what is carried last."""
+    wanted: list[Made] = []
+    for place in inside:
+        for number in range(len(layers.op(0, place).results)):
+            values = layers.results(place, number).values
+            if (place, number) in carried:
+                values = values[:-1]
+            if any(map(layers.read_behind, values)):
+                wanted.append((place, number))
+    return wanted
+
+
+def _body(layers: Layers, inside: Sequence[int], groups: Groups, wanted: Sequence[Made]) -> Block:
+    outside: list[tuple[Source, SSAValue]] = [
+        *((source, source.start) for source in groups.carried),
+        *((source, source.values[0]) for source in groups.own),
+        *((source, source) for source in groups.same),
+    ]
+    body = Block(arg_types=[value.type for _, value in outside])
+    known: dict[Source, SSAValue] = {}
+    for (source, value), argument in zip(outside, body.args, strict=True):
+        known[source] = argument
+        argument.name_hint = value.name_hint
+    for old in sorted(groups.sunk, key=layers.ops.index):
+        results = _copy(old, [known[operand] for operand in old.operands], body)
+        known |= dict(zip(old.results, results, strict=True))
+    for place in inside:
+        operands = [known[source] for source in layers.sources[place]]
+        results = _copy(layers.op(0, place), operands, body)
+        known |= {(place, n): result for n, result in enumerate(results)}
+    end = YieldOp([*(known[s.made] for s in groups.carried), *(known[m] for m in wanted)])
+    end.location = layers.op(0, 0).location
+    body.add_op(end)
+    return body
+
+
+def _copy(op: Operation, operands: Sequence[SSAValue], body: Block) -> Sequence[SSAValue]:
+    """The results of an op on other operands at the end of a block."""
+    made = op.clone()
+    made.operands = operands
+    made.location = op.location
+    body.add_op(made)
+    return made.results
+
+
+def _erase(layers: Layers) -> None:
+    """The steps, but for what stays outside: once, if it is the same for all."""
+    kept: set[Operation] = set()
+    for place in layers.outside:
+        for step in range(layers.repetition.steps):
+            op = layers.op(step, place)
+            if not step or not layers.is_common(place):
+                kept.add(op)
+            else:
+                one = layers.op(0, place)
+                for old, new in zip(op.results, one.results, strict=True):
+                    old.replace_all_uses_with(new)
+    for op in reversed(list(layers.numbers)):
+        if op not in kept:
+            op.detach()
+            op.erase()
