@@ -1,8 +1,8 @@
 """The `control` dialect: branches and loops over whole tensors, at every layer of tensors.
 
 `control.cond`, `control.while`, `control.scan` and `control.repeat` hold regions whose ops are of
-the layer around them. A region sees its arguments only; what it needs from outside is an operand. So a region is
-like a function, and what rewrites functions rewrites regions.
+the layer around them. A region sees its arguments only; what it needs from outside is an operand.
+So a region is like a function, and what rewrites functions rewrites regions.
 """
 
 from xdsl.ir import Dialect

@@ -22,16 +22,25 @@ is a walk over the block; not measured."""
 
 @dataclass(frozen=True)
 class Repetition:
-    """`steps` times `period` ops, from op number `first` on, are equal but for their operands."""
+    """`steps` times `period` ops, from op number `first` on, are equal but for their operands.
+
+    `begun` ops behind them are those that a further step begins with.
+    """
 
     first: int
     period: int
     steps: int
+    begun: int = 0
 
     @property
     def covered(self) -> int:
-        """How many ops they are together."""
+        """How many ops the whole steps are together."""
         return self.period * self.steps
+
+    def shifted(self, shift: int) -> Repetition:
+        """The steps that begin so many ops later."""
+        left = self.covered + self.begun - shift
+        return Repetition(self.first + shift, self.period, *divmod(left, self.period))
 
 
 Made = tuple[int, int]
@@ -77,9 +86,9 @@ def repetitions(ops: Sequence[Operation], least_steps: int) -> Iterator[Repetiti
         equal = numbers[:-period] == numbers[period:]
         edges = np.flatnonzero(np.diff(np.concatenate(([0], equal.astype(np.int8), [0]))))
         for first, end in zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True):
-            steps = (end - first) // period + 1
-            if steps >= least_steps:
-                found.append(Repetition(first, period, steps))
+            steps, begun = divmod(end - first, period)
+            if steps + 1 >= least_steps:
+                found.append(Repetition(first, period, steps + 1, begun))
     yield from sorted(found, key=lambda r: (-r.covered, r.period))
 
 

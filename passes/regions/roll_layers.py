@@ -88,9 +88,9 @@ class RollLayersPass(ModulePass):
         if not all(map(_may_repeat, period)):
             return
         for shift, op in enumerate(period):
-            steps = (found.covered - shift) // found.period
-            if op.name in PRODUCTS and steps >= self.least_layers:
-                yield Repetition(found.first + shift, found.period, steps)
+            shifted = found.shifted(shift)
+            if op.name in PRODUCTS and shifted.steps >= self.least_layers:
+                yield shifted
 
 
 def _constants(function: func.FuncOp, ops: Iterable[Operation]) -> set[SSAValue]:

@@ -68,10 +68,10 @@ def _roll_one(block: Block, least_steps: int) -> bool:
         return False
     for found in repetitions(ops, least_steps):
         for shift in range(found.period):
-            steps = (found.covered - shift) // found.period
-            if steps < least_steps:
+            shifted = found.shifted(shift)
+            if shifted.steps < least_steps:
                 break
-            loop = _Loop(ops, Repetition(found.first + shift, found.period, steps))
+            loop = _Loop(ops, shifted)
             if loop.matches():
                 loop.roll()
                 return True

@@ -1,6 +1,7 @@
 """`unroll-layers`: each step of a `control.repeat` is written out, one after the other.
 
-This is what `roll-layers` undoes; in between, the region has become calls of kernels.
+It undoes what `roll-layers` did; in between, the region has become calls of kernels. One that takes
+the same in each step, such as a mask's, stands there once.
 """
 
 from __future__ import annotations
@@ -8,13 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
+from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.control import RegionOp, RepeatOp, YieldOp
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.defined_functions import defined_functions
 
 
@@ -42,16 +45,29 @@ def _unroll_in(block: Block) -> None:
 def _unroll(op: RepeatOp) -> None:
     body, carried = op.body_region.block, list(op.starts)
     end = body.last_op
-    block = op.parent
-    assert isinstance(end, YieldOp) and block is not None
+    assert isinstance(end, YieldOp)
     given: list[SSAValue] = []
+    first: dict[SSAValue, SSAValue] = {}  # what values of the region are in the first step
     for own in op.own_operands:
         outside = [*carried, *own, *op.inputs]
-        mapping: dict[SSAValue, SSAValue] = dict(zip(body.args, outside, strict=True))
+        known: dict[SSAValue, SSAValue] = dict(zip(body.args, outside, strict=True))
+        first = first or known
         for inner in block_ops(body):
             if inner is not end:
-                block.insert_op_before(inner.clone(mapping), op)
-        results = [mapping[value] for value in end.values]
+                _write_out(inner, known, first, op)
+        results = [known[value] for value in end.values]
         carried = results[: len(carried)]
         given += results[len(carried) :]
     Rewriter.replace_op(op, [], [*carried, *given])
+
+
+def _write_out(
+    inner: Operation, known: dict[SSAValue, SSAValue], first: dict[SSAValue, SSAValue], op: RepeatOp
+) -> None:
+    """A step's copy of an op, or what the first step has made of the same."""
+    is_same = known is not first and all(known[v] is first[v] for v in inner.operands)
+    if is_same and (isinstance(inner, func.CallOp) or is_free_of_effects(inner)):
+        known.update((result, first[result]) for result in inner.results)
+        return
+    assert op.parent is not None
+    op.parent.insert_op_before(inner.clone(known), op)

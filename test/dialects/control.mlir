@@ -65,3 +65,17 @@ func.func @sizes(%p: tensor<i1>, %x: tensor<?xf32>, %n: index) -> tensor<?xf32> 
 // CHECK:       control.cond if(%p) with(%x, %n) : (tensor<i1>, tensor<?xf32>, index) -> tensor<?xf32> then {
 // CHECK-NEXT:  ^bb0(%a: tensor<?xf32>, %m: index):
 // CHECK-NEXT:    loop.generic (d0)[s0 = %m] in [s0]
+
+// Each step has a row of its own, the same %b, and gives one result beside what is carried.
+func.func @repeat(%x: tensor<4xf32>, %w0: tensor<4xf32>, %w1: tensor<4xf32>, %b: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) {
+  %r:3 = control.repeat from(%x) each(%w0, %w1) with(%b) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>, %w: tensor<4xf32>, %c: tensor<4xf32>):
+    %m = aten.mul.Tensor(%a, %w) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    %s = aten.add.Tensor(%m, %c) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s, %m : tensor<4xf32>, tensor<4xf32>
+  }
+  func.return %r#0, %r#1, %r#2 : tensor<4xf32>, tensor<4xf32>, tensor<4xf32>
+}
+// CHECK-LABEL: @repeat
+// CHECK-NEXT: control.repeat from(%x) each(%w0, %w1) with(%b) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) attributes {times = 2 : i64} do {
+// CHECK-NEXT: ^bb0(%a: tensor<4xf32>, %w: tensor<4xf32>, %c: tensor<4xf32>):

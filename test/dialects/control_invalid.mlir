@@ -112,3 +112,47 @@ func.func @nowhere(%x: tensor<4xf32>) -> tensor<4xf32> {
   control.yield %x : tensor<4xf32>
 }
 // CHECK: control.yield ends regions of control ops only
+
+// -----
+
+func.func @steps(%x: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %r = control.repeat from(%x) each(%w, %w, %w) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    control.yield %a : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: control.repeat: 3 operands or results of single steps (each) for 2 steps
+
+// -----
+
+func.func @no_times(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = control.repeat from(%x) : (tensor<4xf32>) -> tensor<4xf32> do {
+  ^bb0(%a: tensor<4xf32>):
+    control.yield %a : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: control.repeat: 'times' is how many steps there are: 1 or more
+
+// -----
+
+func.func @kinds(%x: tensor<4xf32>, %w: tensor<5xf32>) -> tensor<4xf32> {
+  %r = control.repeat from(%x) each(%x, %w) : (tensor<4xf32>, tensor<4xf32>, tensor<5xf32>) -> tensor<4xf32> attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    control.yield %a : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: control.repeat: steps differ in types of what is their own
+
+// -----
+
+func.func @carried(%x: tensor<4xf32>) -> tensor<5xf32> {
+  %r = control.repeat from(%x) : (tensor<4xf32>) -> tensor<5xf32> attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>):
+    control.yield %a : tensor<4xf32>
+  }
+  func.return %r : tensor<5xf32>
+}
+// CHECK: control.repeat: the first results must have the types of what is carried

@@ -92,3 +92,40 @@ func.func private @else(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> a
 // CHECK-NEXT:      func.return %t
 // CHECK:         func.func private @else(%a: tensor<4xf32>, {{%\S+}}: tensor<4xf32>)
 // CHECK-NEXT:      loop.generic (d0) in [4] reads(%a[d0]
+
+// -----
+
+// Of a repeat, what each step makes of constants of its own is made in front, for each; the constants are no operands then.
+func.func @main(%x: tensor<4xf32>, %v: tensor<4x4xf32> {lamina.kind = "parameter", lamina.name = "v"}, %w: tensor<4x4xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<4xf32> {
+  %r = control.repeat from(%x) each(%v, %w) with(%v) : (tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4xf32> attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>):
+    %s = func.call @do(%a, %b, %c) : (tensor<4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @do(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32>) -> tensor<4xf32> attributes {lamina.region} {
+  %turned = loop.generic (i, j) in [4, 4] reads(%b[j, i] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %same = loop.generic (i, j) in [4, 4] reads(%c[j, i] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %s = loop.generic (i, j) in [4, 4] reads(%a[j] : tensor<4xf32>, %turned[i, j] : tensor<4x4xf32>, %same[i, j] : tensor<4x4xf32>) writes([i] add : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %u: f32):
+    %m = arith.mulf %p, %q : f32
+    %n = arith.mulf %m, %u : f32
+    loop.yield %n : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+// CHECK:         func.func @main
+// CHECK-NEXT:    [[V:%\S+]] = loop.generic (d0, d1) in [4, 4] reads(%v[d1, d0]
+// CHECK:         [[W:%\S+]] = loop.generic (d0, d1) in [4, 4] reads(%w[d1, d0]
+// CHECK:         [[S:%\S+]] = loop.generic (d0, d1) in [4, 4] reads(%v[d1, d0]
+// CHECK-NOT:     loop.generic
+// CHECK:         control.repeat from(%x) each([[V]], [[W]]) with([[S]])
+// CHECK:         func.func private @do(%a: tensor<4xf32>, %turned: tensor<4x4xf32>, %same: tensor<4x4xf32>)
+// CHECK-NEXT:      %s = loop.generic
