@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
-from lamina.dialects.control import RegionOp
+from lamina.dialects.control import RegionOp, RepeatOp
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
@@ -40,6 +40,7 @@ from lamina.lowering.tensor_types import element_of, is_bool
 from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
 from lamina.passes.contracts.entry_attributes import COUNTS
 from lamina.passes.refusal import unsupported
+from lamina.passes.regions.unroll_layers import unroll_in
 
 _ASSERTIONS = frozenset(
     {"aten._assert_async.default", "aten._assert_async.msg", "aten._assert_scalar.default"}
@@ -69,6 +70,9 @@ def bound_function(function: FuncOp, state: State | None = None) -> None:
     concerned = _concerned(function)
     if not concerned and not has_open_sizes(function):
         return
+    if any(isinstance(op, RepeatOp) for op in concerned):
+        unroll_in(block)  # steps may have sizes of their own
+        concerned = _concerned(function)
     state = state or State()
     state.limits, state.concerned = limits_of(block), concerned
     bound_arguments(function, state)

@@ -49,6 +49,7 @@ from lamina.passes.contracts.size_numbers import SIZE_OPS
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.numerics.materialize_random_state import STATE_NAME
 from lamina.passes.refusal import unsupported
+from lamina.passes.regions.unroll_layers import unroll_in
 
 
 def bound_nests(function: FuncOp) -> None:
@@ -59,6 +60,7 @@ def bound_nests(function: FuncOp) -> None:
     """
     if not has_open_sizes(function):
         return
+    unroll_in(function.body.block)
     with quotients():
         _Bounding(function, infer_shapes(function)).apply()
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
 from itertools import islice, product
 from typing import Any
 
@@ -18,7 +19,7 @@ from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
-from lamina.dialects.control import CondOp, RegionOp, ScanOp
+from lamina.dialects.control import CondOp, RegionOp, RepeatOp, ScanOp
 from lamina.dialects.errors import InputError
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
@@ -156,7 +157,11 @@ def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:
     is_cond = isinstance(op, CondOp)
     carried = 0 if is_cond else len(op.groups[0])
     groups = [list(group) for group in (op.groups[1:] if is_cond else op.groups)]
-    given = [_seen_shape(value, known) for group in groups for value in group]
+    values = [(value,) for group in groups for value in group]
+    if isinstance(op, RepeatOp):
+        own = zip(*op.own_operands, strict=True)
+        values = [*zip(op.starts), *own, *zip(op.inputs)]
+    given = [reduce(_common, (_seen_shape(v, known) for v in steps)) for steps in values]
     steps: Shape = ()
     if isinstance(op, ScanOp):
         steps = (known.shape(op.sequences[0])[0],)
@@ -164,7 +169,7 @@ def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:
             shape[1:] if carried <= place < carried + len(op.sequences) and shape else shape
             for place, shape in enumerate(given)
         ]
-    numbers = [known.numbers.get(value) for group in groups for value in group]
+    numbers = [known.numbers.get(steps[0]) if len(steps) == 1 else None for steps in values]
     numbers[:carried] = [None] * carried
     while True:
         for block in op.blocks:
@@ -179,6 +184,8 @@ def _infer_regions(op: RegionOp, known: SymbolicShapes) -> None:
         if agreed == given[:carried]:
             break
         given[:carried] = agreed
+    if isinstance(op, RepeatOp):
+        results = [*results[:carried], *results[carried:] * op.times]
     for place, (result, shape) in enumerate(zip(op.results, results, strict=True)):
         if shape is not None and isinstance(result.type, TensorType):
             shape = shape if place < carried or not steps else (*steps, *shape)

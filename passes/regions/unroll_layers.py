@@ -30,14 +30,15 @@ class UnrollLayersPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         for function in defined_functions(op):
             for block in function.body.blocks:
-                _unroll_in(block)
+                unroll_in(block)
 
 
-def _unroll_in(block: Block) -> None:
+def unroll_in(block: Block) -> None:
+    """Write the repeats of a block out, and those in regions of its ops."""
     for op in block_ops(block):
         if isinstance(op, RegionOp):
             for inner in op.blocks:
-                _unroll_in(inner)
+                unroll_in(inner)
         if isinstance(op, RepeatOp):
             _unroll(op)
 

@@ -109,6 +109,23 @@ MAPPED = (
 )
 
 
+REPEATED = (
+    HEAD
+    + """-> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) {
+  %y = aten.exp.default(%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %r:3 = control.repeat from(%x) each(%x, %y) with(%p) : (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>, tensor<i1>) -> (tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>) attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<?x4xf32>, %b: tensor<?x4xf32>, %q: tensor<i1>):
+    %s = aten.softmax.int(%b, 0) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+    %t = aten.sub.Tensor(%a, %s) : (tensor<?x4xf32>, tensor<?x4xf32>) -> tensor<?x4xf32>
+    %u = aten.mul.Tensor(%t, %q) : (tensor<?x4xf32>, tensor<i1>) -> tensor<?x4xf32>
+    control.yield %t, %u : tensor<?x4xf32>, tensor<?x4xf32>
+  }
+  func.return %r#0, %r#1, %r#2 : tensor<?x4xf32>, tensor<?x4xf32>, tensor<?x4xf32>
+}
+"""  # noqa: E501 - an op on one line
+)
+
+
 def check(compiled: Any, text: str, rows: int, *, is_true: bool = True) -> None:
     x = np.random.default_rng(rows).standard_normal((rows, 4)).astype(np.float32)
     wanted = run_module(lamina.parse(text), [np.array(is_true), x])
@@ -119,7 +136,7 @@ def check(compiled: Any, text: str, rows: int, *, is_true: bool = True) -> None:
 
 
 @pytest.mark.parametrize("policy", ["auto", "exact", "padded"])
-@pytest.mark.parametrize("text", [BRANCHES, SIZES_OF_THEIR_OWN, ROUNDS, STEPS, MAPPED])
+@pytest.mark.parametrize("text", [BRANCHES, SIZES_OF_THEIR_OWN, ROUNDS, STEPS, MAPPED, REPEATED])
 def test_sizes_go_through(text: str, policy: str) -> None:
     compiled = lamina.compile(text, versions=policy)
     for rows in (5, 1, 33, 40):
