@@ -9,6 +9,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 
 class Residual(nn.Module):
     """A residual block of a ResNet, halving the image."""

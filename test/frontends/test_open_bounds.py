@@ -18,6 +18,8 @@ from lamina.passes.sizes.limit_sizes import limit_sizes
 from lamina.runtime.entry import function_named
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 REFUSED = {
     "solved": "loop.extern: sizes of arguments are not bounded through it",
     "steps": "control.scan: it hands values on over",

@@ -18,6 +18,8 @@ from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
 from lamina.runtime.sized import padded_program
 
+pytestmark = pytest.mark.one_in(2)
+
 PANEL = 2 * Target.host().lanes(32)
 """Keys of a panel: two vectors of f32."""
 

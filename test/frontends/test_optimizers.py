@@ -13,7 +13,7 @@ from torch._dynamo.exc import BackendCompilerFailed
 
 from lamina.frontends.dynamo import lamina_backend
 
-pytestmark = pytest.mark.usefixtures("inference")
+pytestmark = [pytest.mark.usefixtures("inference"), pytest.mark.one_in(3)]
 
 STEPS = 5
 

@@ -10,6 +10,8 @@ import torch
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 Dim = torch.export.Dim
 PAST, NEW = Dim("past", max=2000), Dim("new", max=2000)
 SIZES = ((10, 3), (64, 2), (255, 9), (256, 7), (2, 2), (3, 300))

@@ -14,6 +14,8 @@ from lamina.dialects.errors import InputError
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 
+pytestmark = pytest.mark.one_in(2)
+
 TARGET = "znver4"
 RUNS = Target.parse(TARGET).runs_here()
 

@@ -11,6 +11,8 @@ from torch.nn import functional
 
 import lamina
 
+pytestmark = pytest.mark.one_in(2)
+
 FORMS = [(2, "bilinear"), (2, "nearest"), (3, "bilinear"), (3, "nearest")]
 
 

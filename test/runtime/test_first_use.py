@@ -9,6 +9,8 @@ import pytest
 
 from lamina.runtime.once import Once
 
+pytestmark = pytest.mark.one_in(2)
+
 SCRIPT = """
 import sys, threading, traceback
 import numpy as np

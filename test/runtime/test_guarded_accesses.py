@@ -14,6 +14,8 @@ import pytest
 import lamina
 from lamina.dialects.errors import ExecutionError, InputError
 
+pytestmark = pytest.mark.one_in(2)
+
 _PROGRAMS = {
     "rows": """
 func.func @main(%x: tensor<37x19xf32>, %y: tensor<19xf32>) -> tensor<37x19xf32> {

@@ -21,6 +21,8 @@ from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import lower
 from lamina.runtime.sized import padded_program
 
+pytestmark = pytest.mark.one_in(2)
+
 SIZES = ((20, 28), (5, 3), (3, 17), (16, 16), (33, 64), (64, 31), (8, 7), (4, 63), (57, 5))
 CHANNELS = 6
 
