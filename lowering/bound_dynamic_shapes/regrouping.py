@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number
 
 
 def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Bounded:
@@ -20,7 +20,7 @@ def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Boun
     that stay are read as they are, with their padding.
     """
     own = [b.size(tensor, dim) for dim in range(tensor.rank)]
-    kept = _kept_behind(own, sizes)
+    kept = kept_behind(own, sizes)
     before, after = own[: len(own) - kept], list(sizes[: len(sizes) - kept])
     extents = [size.constant if size.constant is not None else size.most or 0 for size in after]
     place = _source(_ordinal(after, extents, b), before, tensor.shape, b)
@@ -30,7 +30,7 @@ def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Boun
     return b.bounded(b.reshape(made, [*extents, *inner]), sizes)
 
 
-def _kept_behind(own: Sequence[Number], sizes: Sequence[Number]) -> int:
+def kept_behind(own: Sequence[Number], sizes: Sequence[Number]) -> int:
     """How many trailing dimensions are equal: the same constant, or the same count."""
     pairs = zip(reversed(own), reversed(sizes), strict=False)
     return len(list(takewhile(lambda pair: _same(*pair), pairs)))
@@ -57,16 +57,73 @@ def _source(
     ordinal: SSAValue, sizes: Sequence[Number], shape: Sequence[int], b: BoundBuilder
 ) -> SSAValue:
     """Where an element stands among the padded ones; in bounds for positions of padding too."""
-    if not sizes:
-        return b("mul.Scalar", ordinal, 0)
-    rest, place = ordinal, None
-    for dim in range(len(sizes) - 1, -1, -1):
-        coordinate = rest
-        if dim:  # positions are no less than 0, so that quotients are cut
-            count = b("clamp.default", b.as_tensor(sizes[dim]), min=1)
-            rest = b("div.Tensor_mode", rest, count, rounding_mode="trunc")
-            coordinate = b("sub.Tensor", coordinate, b("mul.Tensor", rest, count))
+    place = b("mul.Scalar", ordinal, 0) if not sizes else None
+    for dim, coordinate in enumerate(_coordinates(ordinal, sizes, b)):
         padded = b("mul.Scalar", coordinate, prod(shape[dim + 1 : len(sizes)]))
         place = padded if place is None else b("add.Tensor", place, padded)
     assert place is not None
     return b("clamp.default", place, min=0, max=max(prod(shape[: len(sizes)]) - 1, 0))
+
+
+def _coordinates(ordinal: SSAValue, sizes: Sequence[Number], b: BoundBuilder) -> list[SSAValue]:
+    """The index in each dimension of the element that so many stand in front of."""
+    found: list[SSAValue] = []
+    rest = ordinal
+    for size in reversed(sizes[1:]):  # positions are no less than 0, so that quotients are cut
+        count = b("clamp.default", b.as_tensor(size), min=1)
+        quotient = b("div.Tensor_mode", rest, count, rounding_mode="trunc")
+        found.append(b("sub.Tensor", rest, b("mul.Tensor", quotient, count)))
+        rest = quotient
+    return [rest, *reversed(found)] if sizes else []
+
+
+def taken_in_order(tensor: Bounded, kept: int, ordinals: Bounded, b: BoundBuilder) -> SSAValue:
+    """What stands at places in row-major order, which counts elements only.
+
+    Elements are rows of the last `kept` dimensions, with their padding, behind the dimensions of
+    `ordinals`. Places that are no less than all elements take another one.
+    """
+    lead = tensor.rank - kept
+    starts = [0, *(dim for dim in tensor.dynamic_dims if 0 < dim < lead)]
+    groups = [range(start, end) for start, end in pairwise([*starts, lead])]
+    counts = [b.elements(tensor, dims) for dims in groups]
+    extents = [prod(tensor.shape[dim] for dim in dims) for dims in groups]
+    rows = b.reshape(tensor.value, [prod(extents), *tensor.shape[lead:]])
+    place: SSAValue | None = None
+    coordinates = _coordinates(ordinals.value, counts, b)
+    for dim, (coordinate, count) in enumerate(zip(coordinates, counts, strict=True)):
+        last = b("sub.Scalar", b.as_tensor(count), 1)
+        inside = b("clamp.default", b("minimum.default", coordinate, last), min=0)
+        step = prod(extents[dim + 1 :])
+        padded = inside if step == 1 else b("mul.Scalar", inside, step)
+        place = padded if place is None else b("add.Tensor", place, padded)
+    assert place is not None
+    return b("index.Tensor", rows, [b.filled(Bounded(place, ordinals.sizes), 0)])
+
+
+def taken_along(
+    tensor: Bounded, starts: SSAValue, steps: SSAValue, sizes: Sequence[Count], b: BoundBuilder
+) -> SSAValue:
+    """What stands at places in row-major order: of each row `steps` behind one of `starts`.
+
+    Steps are less than a row of the tensor has elements, so that all are in two rows of it, which
+    only `starts` tell: divisions are made for these. `sizes` are those of the result.
+    """
+    *lead, width = (b.size(tensor, dim) for dim in range(tensor.rank))
+    room = tensor.shape[-1]
+    length = b("clamp.default", b.as_tensor(width), min=1)
+    row = b("div.Tensor_mode", starts, length, rounding_mode="trunc")
+    column = b("sub.Tensor", starts, b("mul.Tensor", row, length))
+    rank = len(sizes) - 1
+
+    def of_row(number: SSAValue) -> SSAValue:
+        place = b("mul.Scalar", _source(number, lead, tensor.shape[:-1], b), room)
+        return b("unsqueeze.default", place, rank)
+
+    here, next_row = of_row(row), of_row(b("add.Scalar", row, 1))
+    at = b("add.Tensor", b("unsqueeze.default", column, rank), steps)
+    behind = b("sub.Tensor", at, length)
+    within = b("lt.Scalar", behind, 0)
+    place = b.where(within, b("add.Tensor", here, at), b("add.Tensor", next_row, behind))
+    flat = b.reshape(tensor.value, [prod(tensor.shape)])
+    return b("index.Tensor", flat, [b.filled(Bounded(place, tuple(sizes)), 0)])

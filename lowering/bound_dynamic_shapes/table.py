@@ -27,6 +27,7 @@ FAMILIES = (
     "indexing",
     "joining",
     "loss",
+    "masked_writes",
     "numbers",
     "ordering",
     "pointwise",

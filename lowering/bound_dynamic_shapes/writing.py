@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
@@ -159,31 +157,6 @@ def _put_where(tensor: Bounded, mask: Bounded, values: Bounded, b: BoundBuilder)
     taken = b("index.Tensor", source, [found.places])
     value = b.where(chosen, taken, flattened(tensor.value, b))
     return Bounded(b.reshape(value, tensor.shape), tensor.sizes)
-
-
-@bounds("masked_scatter")
-def masked_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Elements where a mask holds are those of a source, in order."""
-    tensor, mask = aligned([b.tensor(op.arg("self")), b.tensor(op.arg("mask"))], b)
-    source = b.tensor(op.arg("source"))
-    if any(d > 0 for d in source.dynamic_dims):
-        raise b.refuse("a source with an inner dimension whose size depends on data")
-    sizes = common_sizes([tensor, mask])
-    shape = b.broadcast(tensor.shape, mask.shape)
-    wide = Bounded(b.expand(tensor.value, shape), sizes)
-    bound = prod(shape)
-    if not bound:
-        return wide
-    truths = truth(Bounded(b.expand(mask.value, shape), sizes), b)
-    count = b("sum.default", truths, dtype=i64)  # no end of a running sum: that is a long way
-    enough = b("le.Tensor", count, b.as_tensor(b.elements(source)))
-    b.require(enough, f"{b.place}the source has fewer elements than the mask")
-    chosen = flattened(truths, b)
-    running = b("cumsum.default", chosen, 0, dtype=i64)
-    places = b.where(chosen, b("sub.Scalar", running, 1), 0)
-    flat = b.resized(flattened(source.value, b), 0, bound)
-    value = b.where(chosen, b("index.Tensor", flat, [places]), flattened(wide.value, b))
-    return Bounded(b.reshape(value, shape), sizes)
 
 
 @bounds("index_add", "index_copy", "index_fill.int_Scalar")

@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.indexing import located, wrapped
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
+from lamina.lowering.repeated_dims import equal_behind, ones_behind, unrepeated
 from lamina.lowering.tensor_types import (
     element_of,
     is_bool,
@@ -193,21 +194,30 @@ def _identity(combiner: str, x: SSAValue) -> bool | int | float:
 
 @lowers("masked_scatter")
 def masked_scatter(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
-    """The n-th true place gets the n-th element of the source: a scan counts, a take fetches."""
-    x, mask, source = op.arg("self"), op.arg("mask"), op.arg("source")
-    shape = shape_of(op.results[0])
-    x, mask = b.broadcast(x, shape), b.broadcast(mask, shape)
-    count = prod(shape)
-    if not count:
+    """The n-th true place gets the n-th element of the source: a scan counts, a take fetches.
+
+    Of a mask that says one thing of all elements of a row, of which the source has as many, rows.
+    """
+    x, mask, source = op.arg("self"), unrepeated(op.arg("mask")), op.arg("source")
+    shape, given = shape_of(op.results[0]), shape_of(source)
+    x = b.broadcast(x, shape)
+    if not prod(shape):
         return x
-    flat = b.reshape(b.convert(mask, i64), [count])
-    before = b.with_number("sub", b("scan", flat, "add", 0), 1)
-    on = b.reshape(mask, [count])
-    if not prod(shape_of(source)):
+    if not prod(given):
         raise b.refuse("a source without elements", "the tensor itself")
+    rows = len(shape) - min(
+        equal_behind(given, shape), ones_behind(shape_of(mask)), max(len(shape) - 1, 0)
+    )
+    inner, count = shape[rows:], prod(shape[:rows])
+    mask = b.reshape(mask, shape_of(mask)[: len(shape_of(mask)) - len(inner)])
+    on = b.reshape(b.broadcast(mask, shape[:rows]), [count])
+    before = b.with_number("sub", b("scan", b.convert(on, i64), "add", 0), 1)
     place = b.where(on, before, b.full([count], 0, i64))
-    values = b("take", b.reshape(source, [prod(shape_of(source))]), place, 0)
-    return b.where(mask, b.reshape(values, shape), x)
+    values = b(
+        "take", b.reshape(source, [prod(given[: len(given) - len(inner)]), *inner]), place, 0
+    )
+    wide = b.broadcast(b.reshape(on, [*shape[:rows], *([1] * len(inner))]), shape)
+    return b.where(wide, b.reshape(values, shape), x)
 
 
 @lowers("embedding_dense_backward")

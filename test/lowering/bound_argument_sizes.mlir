@@ -288,3 +288,40 @@ func.func @main(%x: tensor<?x?xf32> {lamina.name = "x", lamina.dims = [#lamina.s
   %y = aten.t.default(%x) : (tensor<?x?xf32>) -> tensor<?x?xf32>
   func.return %y : tensor<?x?xf32>
 }
+
+// -----
+
+// A mask of rows is counted by rows, and rows of the source are taken: a place for each of them, of 0 in the padding.
+
+// CHECK:         func.func @main
+// CHECK:         [[LENGTHS:%\S+]] = aten.cumsum.default({{%\S+}}, dim = 1) : (tensor<4x8xi64>) -> tensor<4x8xi64>
+// CHECK:         [[OWN:%\S+]] = aten.sub.Tensor([[LENGTHS]]
+// CHECK:         [[ROWS:%\S+]] = aten.sum.dim_IntList({{%\S+}}, dim = [1]) : (tensor<4x8xi64>) -> tensor<4xi64>
+// CHECK:         aten.cumsum.default([[ROWS]], dim = 0)
+// CHECK:         [[PLACES:%\S+]] = aten.where.self({{.*}} : (tensor<1x8xi1>, tensor<4x8xi64>, tensor<i64>) -> tensor<4x8xi64>
+// CHECK:         [[TAKEN:%\S+]] = aten.index.Tensor(%s, {{.*}} -> tensor<4x8x16xf32>
+// CHECK:         aten.where.self({{%\S+}}, [[TAKEN]], %x) : (tensor<4x8x1xi1>, tensor<4x8x16xf32>, tensor<4x8x16xf32>)
+func.func @main(%x: tensor<?x?x16xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<n in [1, 8]>]},
+                %m: tensor<?x?xi1> {lamina.dims = [#lamina.size<b>, #lamina.size<n>]},
+                %s: tensor<?x16xf32> {lamina.dims = [#lamina.size<s in [1, 64]>]}) -> tensor<?x?x16xf32> {
+  %row = aten.unsqueeze.default(%m, dim = -1) : (tensor<?x?xi1>) -> tensor<?x?x1xi1>
+  %wide = aten.expand_as.default(%row, %x) : (tensor<?x?x1xi1>, tensor<?x?x16xf32>) -> tensor<?x?x16xi1>
+  %r = aten.masked_scatter.default(%x, %wide, %s) : (tensor<?x?x16xf32>, tensor<?x?x16xi1>, tensor<?x16xf32>) -> tensor<?x?x16xf32>
+  func.return %r : tensor<?x?x16xf32>
+}
+
+// -----
+
+// Elements of a source of other rows are taken by themselves; its place in padded memory takes one division.
+
+// CHECK:         func.func @main
+// CHECK:         aten.cumsum.default({{%\S+}}, dim = 1) : (tensor<8x16xi64>)
+// CHECK:         [[FLAT:%\S+]] = aten.reshape.default(%s, shape = [20])
+// CHECK:         aten.div.Tensor_mode
+// CHECK-NOT:     aten.div.Tensor_mode
+// CHECK:         aten.index.Tensor([[FLAT]], {{.*}} -> tensor<8x16xf32>
+func.func @main(%x: tensor<?x16xf32> {lamina.dims = [#lamina.size<n in [1, 8]>]}, %m: tensor<?x1xi1> {lamina.dims = [#lamina.size<n>]},
+                %s: tensor<?x?xf32> {lamina.dims = [#lamina.size<s in [1, 4]>, #lamina.size<t in [1, 5]>]}) -> tensor<?x16xf32> {
+  %r = aten.masked_scatter.default(%x, %m, %s) : (tensor<?x16xf32>, tensor<?x1xi1>, tensor<?x?xf32>) -> tensor<?x16xf32>
+  func.return %r : tensor<?x16xf32>
+}

@@ -74,3 +74,17 @@ func.func @only_values(%x: tensor<2x3xf32>) -> tensor<2xf32> {
   %0, %1 = core_aten.max.dim(%x, dim = 1) : (tensor<2x3xf32>) -> (tensor<2xf32>, tensor<2xi64>)
   func.return %0 : tensor<2xf32>
 }
+
+// A mask of rows counts rows, and takes rows where the source has as many elements in each.
+// CHECK-LABEL: @masked_scatter_of_rows
+// CHECK:      prims.scan({{%\S+}}, combiner = "add", dim = 0) : (tensor<10xi64>) -> tensor<10xi64>
+// CHECK:      prims.take(%s, {{%\S+}}, dim = 0) : (tensor<7x8xf32>, tensor<10xi64>) -> tensor<10x8xf32>
+// CHECK:      prims.scan({{%\S+}}, combiner = "add", dim = 0) : (tensor<80xi64>) -> tensor<80xi64>
+// CHECK:      prims.take({{%\S+}}, {{%\S+}}, dim = 0) : (tensor<64xf32>, tensor<80xi64>) -> tensor<80xf32>
+func.func @masked_scatter_of_rows(%x: tensor<2x5x8xf32>, %m: tensor<2x5x1xi1>, %s: tensor<7x8xf32>, %t: tensor<4x16xf32>)
+    -> (tensor<2x5x8xf32>, tensor<2x5x8xf32>) {
+  %wide = core_aten.expand.default(%m, [2, 5, 8]) : (tensor<2x5x1xi1>) -> tensor<2x5x8xi1>
+  %a = core_aten.masked_scatter.default(%x, %wide, %s) : (tensor<2x5x8xf32>, tensor<2x5x8xi1>, tensor<7x8xf32>) -> tensor<2x5x8xf32>
+  %b = core_aten.masked_scatter.default(%x, %m, %t) : (tensor<2x5x8xf32>, tensor<2x5x1xi1>, tensor<4x16xf32>) -> tensor<2x5x8xf32>
+  func.return %a, %b : tensor<2x5x8xf32>, tensor<2x5x8xf32>
+}
