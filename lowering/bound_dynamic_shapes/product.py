@@ -12,6 +12,7 @@ from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped
+from lamina.lowering.tensor_types import shape_of
 
 
 def _contracted(
@@ -58,6 +59,9 @@ def _rows_by_matrix(tensor: Bounded, matrix: Bounded, b: BoundBuilder) -> Bounde
     """The last dimension of a tensor of any rank multiplied by a matrix."""
     left, right = _contracted(tensor, matrix, 0, b)
     rows = Bounded(left, tensor.sizes)
+    if tensor.sizes[-1] is not None and len(tensor.dynamic_dims) > 2:
+        # Dimensions of rows stay apart, as batches do, so that rows are masked where they are read.
+        right = b.reshape(right, [*([1] * (tensor.rank - 2)), *shape_of(right)])
     made = _rows_apart(rows, lambda value: b("matmul.default", value, right), b)
     return Bounded(made, (*tensor.sizes[:-1], matrix.sizes[1]))
 

@@ -112,7 +112,7 @@ def test_layers_agree(name: str) -> None:
     for above, below in (("functional", "bufferized"), ("bufferized", "scheduled")):
         lower(module, above, below, Target.host())
         layers.append(str(module))
-    assert "visited = [" in layers[1]
+    assert ("visited = [" if name == "bmm" else "counts [") in layers[1]  # where loops end
     for sizes in ((1, 1, 1, 1), (2, 3, 31, 33), (3, 5, 32, 64)):
         given = _given(name, sizes)
         room: list[Any] = []

@@ -1,14 +1,16 @@
 // RUN: lamina-opt %s --split-input-file --verify-diagnostics -p bound-dynamic-shapes | filecheck %s
 
 // Rows of a product stay where batch and length have them, by a matrix of open size too: what is
-// summed over becomes zero in both, and nothing is moved.
+// summed over becomes zero in both, and nothing is moved. The matrix is one for all batches, so that rows
+// are masked where they are read.
 
 // CHECK-LABEL: @main
 // CHECK-NOT:     aten.index
 // CHECK:         [[X:%\S+]] = aten.where.self({{%\S+}}, %x, {{%\S+}})
 // CHECK:         [[W:%\S+]] = aten.where.self({{%\S+}}, %w, {{%\S+}})
-// CHECK:         [[TURNED:%\S+]] = aten.permute.default([[X]], dims = [1, 0, 2])
-// CHECK:         aten.matmul.default([[TURNED]], [[W]]) : (tensor<16x64x32xf32>, tensor<32x48xf32>) -> tensor<16x64x48xf32>
+// CHECK-DAG:     [[TURNED:%\S+]] = aten.permute.default([[X]], dims = [1, 0, 2])
+// CHECK-DAG:     [[ONE:%\S+]] = aten.reshape.default([[W]], shape = [1, 32, 48])
+// CHECK:         aten.matmul.default([[TURNED]], [[ONE]]) : (tensor<16x64x32xf32>, tensor<1x32x48xf32>) -> tensor<16x64x48xf32>
 // CHECK-NOT:     aten.index
 func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 64]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]},
                 %w: tensor<?x?xf32> {lamina.dims = [#lamina.size<c>, #lamina.size<k in [1, 48]>]})
@@ -33,7 +35,8 @@ func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 64]>
 // CHECK:         [[T:%\S+]] = aten.permute.default(%w, dims = [1, 0])
 // CHECK:         [[X:%\S+]] = aten.where.self({{%\S+}}, %x, {{%\S+}})
 // CHECK:         [[W:%\S+]] = aten.where.self({{%\S+}}, [[T]], {{%\S+}})
-// CHECK:         [[MADE:%\S+]] = aten.matmul.default([[X]], [[W]])
+// CHECK:         [[ONE:%\S+]] = aten.reshape.default([[W]], shape = [1, 32, 48])
+// CHECK:         [[MADE:%\S+]] = aten.matmul.default([[X]], [[ONE]])
 // CHECK:         aten.add.Tensor([[MADE]], {{%\S+}}) : (tensor<4x16x48xf32>, tensor<1x1x48xf32>) -> tensor<4x16x48xf32>
 func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]},
                 %w: tensor<?x?xf32> {lamina.dims = [#lamina.size<k in [1, 48]>, #lamina.size<c>]},
