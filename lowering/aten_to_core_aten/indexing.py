@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -147,32 +147,31 @@ def index_add(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     adding = op.overload_name.startswith("index_add")
     if adding and op.arg("alpha") != 1:
         source = b.cast(b("mul.Scalar", source, op.arg("alpha")), element_of(x))
-    index = b.view(op.arg("index"), [_count(op.arg("index"))])
+    index = _not_from_the_end(b, b.view(op.arg("index"), [_count(op.arg("index"))]))
     source = source if rank_of(source) == rank_of(x) else b.view(source, [1] * rank_of(x))
     result = b("index_put", x, [*[None] * dim, index], source, adding)
     return b.view(result, shape)
 
 
+def _not_from_the_end(b: CoreBuilder, indices: SSAValue) -> SSAValue:
+    """index_put counts negative places from the end; here they are behind all places."""
+    element = element_of(indices)
+    assert isinstance(element, IntegerType)
+    behind = b.full([], (1 << element.width.data - 1) - 1, element)
+    return b("where.self", b("lt.Scalar", indices, 0), behind, indices)
+
+
 @lowers("index_fill.int_Scalar", "index_fill.int_Tensor")
 def index_fill(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """where any index equals the position along `dim`."""
-    x = op.arg("self")
-    if not rank_of(x):
-        return _filled(op, b, b.view(x, [1]))
-    return _filled(op, b, x)
-
-
-def _filled(op: SchemaOp, b: CoreBuilder, x: SSAValue) -> SSAValue:
-    positions, value = op.arg("index"), op.arg("value")
-    shape, dim = shape_of(x), normalized(op.arg("dim"), rank_of(x))
-    line = b("arange.start_step", 0, shape[dim], 1, dtype=i64)
-    positions = b.view(positions, [_count(positions)])
-    positions = b("remainder.Scalar", positions, shape[dim])
-    hit = b("any.dim", b("eq.Tensor", b("unsqueeze", line, 1), positions), 1)
-    hit = b.view(hit, [shape[dim], *[1] * (len(shape) - dim - 1)])
+    """index_put of one value, which counts negative places from the end, too."""
+    x, value = _line(b, op.arg("self")), op.arg("value")
+    dim = normalized(op.arg("dim"), rank_of(x))
+    index = b.view(op.arg("index"), [_count(op.arg("index"))])
     if not isinstance(value, SSAValue):
         value = b.full([], value, element_of(x))
-    return b.view(b("where.self", hit, b.cast(value, element_of(x)), x), shape_of(op.results[0]))
+    value = b.view(b.cast(value, element_of(x)), [])
+    result = b("index_put", x, [*[None] * dim, index], value, False)
+    return b.view(result, shape_of(op.results[0]))
 
 
 @lowers("diag")

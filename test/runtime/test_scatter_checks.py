@@ -72,3 +72,54 @@ def test_a_result_lies_together_where_what_it_is_a_copy_of_does_not() -> None:
     slots = compiled.sizes[0].compiled.program.main.slots
     laid = {slot.name: slot.extents is not None for slot in slots if len(slot.shape) == 3}
     assert laid == {"x": False, "y": True, "out0": True, "out1": True}
+
+
+BEHIND = "index out of range: must be at least 0 and below 5"
+
+
+@pytest.mark.parametrize(
+    ("name", "dtype"),
+    [
+        ("index_add", torch.int32),
+        ("index_add", torch.int64),
+        ("index_copy", torch.int64),
+        ("index_fill", torch.int64),
+    ],
+)
+def test_places_along_a_dimension(name: str, dtype: torch.dtype) -> None:
+    """Only index_fill counts from the end; what is no place is refused."""
+    functions: dict[str, Callable[[torch.Tensor, torch.Tensor], torch.Tensor]] = {
+        "index_add": lambda x, i: x.index_add(0, i, torch.ones(3, 4)),
+        "index_copy": lambda x, i: x.index_copy(0, i, torch.ones(3, 4)),
+        "index_fill": lambda x, i: x.index_fill(0, i, 2.0),
+    }
+    fast = torch.compile(functions[name], backend="lamina", fullgraph=True)
+    x = torch.randn(5, 4)
+    for last in (0, 4, 5, -1, -5, -6, 1 << 30):
+        places = torch.tensor([1, 3, last], dtype=dtype)
+        try:
+            wanted = functions[name](x, places)
+        except (IndexError, RuntimeError):
+            with pytest.raises(lamina.ExecutionError, match=BEHIND):
+                fast(x, places)
+        else:
+            torch.testing.assert_close(fast(x, places), wanted)
+
+
+def test_fills_in_place_of_all_kinds() -> None:
+    def function(
+        x: torch.Tensor, y: torch.Tensor, z: torch.Tensor, i: torch.Tensor
+    ) -> tuple[torch.Tensor, ...]:
+        x.index_fill_(1, i, True)
+        return y.index_fill(-1, i, torch.tensor(7)), z.index_fill(0, i[:1], 1.5), x
+
+    def given(dim: int) -> tuple[torch.Tensor, ...]:
+        x = torch.zeros(2, dim, dtype=torch.bool)
+        return x, torch.randn(3, dim).bfloat16(), torch.randn(dim, 2), torch.tensor([-1, 0])
+
+    fast = torch.compile(function, backend="lamina", fullgraph=True, dynamic=True)
+    for dim in (3, 8, 17):
+        arguments = given(dim)
+        copies = [one.clone() for one in arguments]
+        for made, wanted in zip(fast(*copies), function(*arguments), strict=True):
+            torch.testing.assert_close(made, wanted, rtol=0, atol=0)
