@@ -80,9 +80,12 @@ class TorchStructure:
         if self.is_flat and not kwargs and len(args) == len(self.inputs):
             return args
         args, kwargs = self._bind_names(args, kwargs)
-        leaves, spec = pytree.tree_flatten((tuple(args), dict(kwargs)))
+        call = (tuple(args), dict(kwargs))
+        leaves, spec = pytree.tree_flatten(call)
         if spec != self.input_spec:
-            raise ArgumentError(self._mismatch(args, kwargs, spec))
+            if not _is_permuted(spec, self.input_spec):
+                raise ArgumentError(self._mismatch(args, kwargs, spec))
+            leaves = self.input_spec.flatten_up_to(call)
         for entry, leaf in zip(self.inputs, leaves, strict=True):
             if isinstance(entry, Fixed) and not _same_constant(leaf, entry.value):
                 raise ArgumentError(
@@ -168,13 +171,28 @@ class TorchStructure:
             return f"expected keywords {sorted(wanted)}, got {sorted(kwargs)}"
         pairs = zip(positional.children(), spec.children()[0].children(), strict=True)
         for number, (want, got) in enumerate(pairs):
-            if want != got:
+            if want != got and not _is_permuted(got, want):
                 name = dict(enumerate(self.parameter_names)).get(number, str(number))
                 return (
                     f"argument '{name}': expected the nesting {_spec_text(want)}, "
                     f"got {_spec_text(got)}"
                 )
         return f"expected keyword nesting {_spec_text(keywords)}"
+
+
+def _is_permuted(got: pytree.TreeSpec, want: pytree.TreeSpec) -> bool:
+    """Whether the two nest alike but for the order of the keys of dicts."""
+    if got.type != want.type or got.num_children != want.num_children:
+        return False
+    pairs = zip(got.children(), want.children(), strict=True)
+    if want.type is dict:
+        if set(got.context) != set(want.context):
+            return False
+        named = dict(zip(got.context, got.children(), strict=True))
+        pairs = ((named[key], one) for key, one in zip(want.context, want.children(), strict=True))
+    elif got.context != want.context:
+        return False
+    return all(_is_permuted(one, other) for one, other in pairs)
 
 
 def _tree(spec: pytree.TreeSpec) -> Any:

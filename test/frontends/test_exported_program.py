@@ -178,6 +178,21 @@ def test_nested_inputs_and_outputs_round_trip() -> None:
     assert layout.finish(("T", "R", None, None)) == {"total": "T", "rest": ["R", None, 7]}
 
 
+def test_keys_of_dicts_come_in_any_order() -> None:
+    class Pairs(torch.nn.Module):
+        def forward(self, pairs: list[dict[str, Any]]) -> torch.Tensor:
+            return pairs[0]["a"][0] - pairs[0]["b"]
+
+    a, b, c = torch.zeros(2), torch.ones(2), torch.ones(3)
+    structure = imported(Pairs(), [{"a": (a,), "b": b, "c": c}]).structure
+    for given in ({"a": (a,), "b": b, "c": c}, {"c": c, "b": b, "a": (a,)}):
+        leaves = structure.flatten(([given],), {})
+        assert [id(leaf) for leaf in leaves] == [id(a), id(b), id(c)]
+    for wrong in ({"c": c, "a": (a,)}, {"c": c, "b": (b,), "a": a}, {"c": c, "b": b, "a": [a]}):
+        with pytest.raises(ArgumentError, match="argument 'pairs': expected the nesting"):
+            structure.flatten(([wrong],), {})
+
+
 class TwoArguments(torch.nn.Module):
     def forward(self, x: dict[str, torch.Tensor], k: int) -> torch.Tensor:
         return x["a"] * k
