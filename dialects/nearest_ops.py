@@ -98,3 +98,12 @@ def nearest(name: str, candidates: Iterable[str], count: int = 3) -> list[str]:
     close = get_close_matches(name, names, n=3 * count, cutoff=0.6)
     close.sort(key=lambda n: n.endswith((".out", "_out")))  # seldom meant
     return list(dict.fromkeys(preferred + close))[:count]
+
+
+def nearest_packets(name: str, names: Iterable[str], count: int = 3) -> list[str]:
+    """An overload each of packets that look like it: of short names the overload is the most."""
+    packets: dict[str, str] = {}
+    for overload in sorted(names, key=lambda n: not n.endswith(".default")):
+        packets.setdefault(overload.partition(".")[0], overload)
+    close = get_close_matches(name.partition(".")[0], packets, n=count, cutoff=0.6)
+    return [packets[packet] for packet in close]

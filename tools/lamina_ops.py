@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.dialects.context import load_dialect
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.extension_tables import extended_names
-from lamina.dialects.nearest_ops import nearest
+from lamina.dialects.nearest_ops import nearest, nearest_packets
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules import find_rule
@@ -63,7 +63,8 @@ def _run(options: argparse.Namespace) -> None:
     first = next(names, None)
     if first is None:
         name = options.pattern.removeprefix(f"{options.layer}.")
-        near = nearest(name, list(_table(options.layer).names))
+        known = list(_table(options.layer).names)
+        near = nearest(name, known) or nearest_packets(name, known)
         hint = f"; nearest: {', '.join(near)}" if near else ""
         raise InputError(f"lamina-ops: error: no op of {options.layer} fits{hint}")
     _show(chain([first], names))
@@ -139,6 +140,7 @@ def op_class(name: str) -> type[SchemaOp]:
             return kind
     known = list(table.names)
     near = [n for n in known if n.startswith(f"{rest}.")] or nearest(rest, known)
+    near = near or nearest_packets(rest, known)
     hint = f"; nearest: {', '.join(near[:8])}" if near else ""
     raise InputError(f"lamina-ops: error: {layer} has no op '{rest}'{hint}")
 

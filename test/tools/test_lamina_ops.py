@@ -155,6 +155,7 @@ def test_names_that_are_no_ops_of_ours(name: str, text: str) -> None:
         (["--tag", "nosuch"], "no tag 'nosuch'; tags: core, "),
         (["zzz*"], "no op of aten fits"),
         (["aten.sofmax"], "no op of aten fits; nearest: softmax"),
+        (["sni"], "no op of aten fits; nearest: sin.default"),
         (["sofmax"], "no op of aten fits; nearest: softmax"),
         (["--why", ""], "aten has no op ''"),
         (["--check", "a.mlir", "--why", "add"], "not allowed with argument"),
