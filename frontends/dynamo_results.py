@@ -22,6 +22,7 @@ from lamina.frontends.dynamo_storage import (
     is_static,
     is_strided,
     memory_order,
+    open_memory_order,
     row_major_copy,
 )
 from lamina.passes.functionalize.view_inverses import overlaps
@@ -108,7 +109,9 @@ def _restride(
     """Of a result that is alone in its storage: its strides, unless it is row-major."""
     node = entries[position]
     value = node.meta["val"]
-    if not is_static(value) or value.is_contiguous():
+    if not is_static(value):
+        return _restride_open(position, entries)
+    if value.is_contiguous():
         return []
     shape, stride = tuple(value.shape), value.stride()
     dims = memory_order(value)
@@ -118,13 +121,38 @@ def _restride(
             (position, position, partial(_strided, value.dtype, (shape, stride, 0), False, False))
         ]
     if not overlaps(shape, stride):
-        return [(position, position, partial(_spread, shape, stride))]
+        return [(position, position, partial(_spread, stride))]
     return [] if storages.in_order(root) is None else _share(storages, root, [position], entries)
 
 
-def _spread(shape: tuple[int, ...], stride: tuple[int, ...], values: torch.Tensor) -> torch.Tensor:
+def _restride_open(position: int, entries: list[Any]) -> Iterable[tuple[int, int, _View]]:
+    """The same of open sizes, where strides are the order of dimensions, or known."""
+    node = entries[position]
+    value = node.meta["val"]
+    dims = open_memory_order(value)
+    if dims is not None:
+        if dims == sorted(dims):
+            return []
+        entries[position] = row_major_copy(node.graph, node, dims)
+        back = [dims.index(dim) for dim in range(len(dims))]
+        return [(position, position, partial(_permuted, back))]
+    stride = value.stride()
+    if not all(isinstance(step, int) for step in stride):
+        return []
+    outermost = max(range(value.dim()), key=lambda dim: stride[dim])
+    shape = [2 if dim == outermost else size for dim, size in enumerate(value.shape)]
+    if not all(isinstance(size, int) for size in shape) or overlaps(shape, stride):
+        return []
+    return [(position, position, partial(_spread, stride))]
+
+
+def _permuted(back: list[int], values: torch.Tensor) -> torch.Tensor:
+    return values.permute(back)
+
+
+def _spread(stride: tuple[int, ...], values: torch.Tensor) -> torch.Tensor:
     """With gaps between the elements, where eager mode has those of the whole."""
-    spread = torch.empty_strided(shape, stride, dtype=values.dtype)
+    spread = torch.empty_strided(values.shape, stride, dtype=values.dtype)
     return spread.copy_(values)
 
 

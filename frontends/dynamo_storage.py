@@ -94,6 +94,35 @@ def memory_order(value: torch.Tensor) -> list[int] | None:
     return dims
 
 
+def open_memory_order(value: torch.Tensor) -> list[int] | None:
+    """`memory_order` where sizes are symbols: as their formulas say, without a guard.
+
+    None, too, if formulas do not say that elements stand next to each other.
+    """
+    sizes, strides = ([_formula(n) for n in numbers] for numbers in (value.shape, value.stride()))
+    dims = [dim for dim, size in enumerate(sizes) if size == 1]
+    rest = [dim for dim, size in enumerate(sizes) if size != 1]
+    expected: Any = 1
+    inner: list[int] = []
+    while rest:
+        found = next((dim for dim in rest if strides[dim] == expected), None)
+        if found is None:
+            return None
+        rest.remove(found)
+        inner.append(found)
+        expected = expected * sizes[found]
+    # Dimensions of one element stand where they are named, so that row-major stays row-major.
+    order = list(reversed(inner))
+    if order == sorted(order):
+        return list(range(value.dim()))
+    return dims + order
+
+
+def _formula(number: int | torch.SymInt) -> Any:
+    """What a size is by its symbols."""
+    return number.node.expr if isinstance(number, torch.SymInt) else number
+
+
 def _storage(node: fx.Node) -> int:
     return node.meta["val"].untyped_storage()._cdata
 

@@ -37,6 +37,11 @@ def storages(results: Any) -> list[int]:
     return [list(dict.fromkeys(pointers)).index(pointer) for pointer in pointers]
 
 
+def steps(x: torch.Tensor) -> list[int]:
+    """Strides, but those of one element, which lead nowhere."""
+    return [step for step, extent in zip(x.stride(), x.shape, strict=True) if extent != 1]
+
+
 def views(x: torch.Tensor) -> tuple[torch.Tensor, ...]:
     y = x + 1
     return y.t(), y, y[0], x * 2, y.detach(), y.unbind(1)[2], y.diagonal(), y[1:].flatten()
@@ -156,6 +161,42 @@ def test_results_have_the_strides_of_eager_mode(function: Callable[..., Any]) ->
         actual, expected = optimized(x), function(x)
         torch.testing.assert_close(actual, expected)
         assert actual.stride() == expected.stride()
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.transpose(0, 2) + 1,
+        lambda x: x.unsqueeze(1).contiguous(memory_format=torch.channels_last) * 2,
+        lambda x: (x + 1).view(-1)[::2],
+        lambda x: torch.complex(x, x).permute(1, 2, 0).conj(),
+        lambda x: x[:, None].permute(3, 1, 0, 2).exp(),
+    ],
+)
+def test_results_of_open_sizes_have_the_strides_of_eager_mode(
+    function: Callable[..., Any],
+) -> None:
+    torch._dynamo.reset()
+    optimized = torch.compile(function, backend="lamina", dynamic=True, fullgraph=True)
+    for shape in ((3, 4, 5), (6, 2, 7), (4, 4, 4)):
+        x = torch.randn(shape)
+        actual, expected = optimized(x), function(x)
+        torch.testing.assert_close(actual, expected)
+        assert steps(actual) == steps(expected)
+
+
+def test_what_reshape_copies_of_open_sizes_after_a_graph_break() -> None:
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = (x + 1).t()
+        torch._dynamo.graph_break()
+        y.reshape(-1).zero_()
+        return y
+
+    torch._dynamo.reset()
+    optimized = torch.compile(function, backend="lamina", dynamic=True)
+    for shape in ((3, 4), (6, 2)):
+        x = torch.randn(shape)
+        torch.testing.assert_close(optimized(x), function(x))
 
 
 def test_what_reshape_copies_after_a_graph_break() -> None:
