@@ -18,6 +18,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReadOp
 from lamina.dialects.loop.access import Forms, forms_of, shape_of
+from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
@@ -84,9 +85,10 @@ def estimate_gather(
 
 
 def _readers(value: SSAValue) -> tuple[int, bool]:
-    """How many nests read a value, and whether something else does."""
+    """How many nests read a value that may compute it themselves, and whether something else does:
+    products take their rows as they stand."""
     users = {use.operation for use in value.uses}
-    nests = sum(isinstance(user, GenericOp) for user in users)
+    nests = sum(isinstance(user, GenericOp) and not is_product(user) for user in users)
     return nests, nests < len(users)
 
 

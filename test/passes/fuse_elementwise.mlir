@@ -528,3 +528,47 @@ func.func @moved_padding(%x: tensor<8x100xf32>) -> tensor<10x100xf32> {
 }
 // CHECK-LABEL: @moved_padding
 // CHECK-COUNT-2: arith.select
+
+// -----
+
+// A product reads its rows as they stand: what it keeps is read by others, too, where computing it again would read more. Two
+// readers that are none compute it each.
+func.func @kept_by_a_product(%x: tensor<128x256xf32>, %y: tensor<128x256xf32>, %w: tensor<8x256x32xf32>) -> (tensor<128x256xf32>, tensor<128x256xf32>, tensor<128x256xf32>, tensor<128x256xf32>) {
+  %s = loop.generic (i, j) in [128, 256] reads(%x[i, j] : tensor<128x256xf32>, %y[i, j] : tensor<128x256xf32>) writes([i, j] store : tensor<128x256xf32>) attributes {lamina.op = "add"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %m = loop.generic (i, c, j, k) in [128, 8, 32, 256] reads(%s[i, k] : tensor<128x256xf32>, %w[c, k, j] : tensor<8x256x32xf32>) writes([i, 32 * c + j] add : tensor<128x256xf32>) attributes {lamina.op = "contract"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (i, j) in [128, 256] reads(%m[i, j] : tensor<128x256xf32>, %s[i, j] : tensor<128x256xf32>) writes([i, j] store : tensor<128x256xf32>) attributes {lamina.op = "residual"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (i, j) in [128, 256] reads(%x[i, j] : tensor<128x256xf32>, %y[i, j] : tensor<128x256xf32>) writes([i, j] store : tensor<128x256xf32>) attributes {lamina.op = "sub"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.subf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %a = loop.generic (i, j) in [128, 256] reads(%t[i, j] : tensor<128x256xf32>) writes([i, j] store : tensor<128x256xf32>) attributes {lamina.op = "double"} {
+  ^bb0(%p: f32):
+    %v = arith.addf %p, %p : f32
+    loop.yield %v : f32
+  }
+  %b = loop.generic (i, j) in [128, 256] reads(%t[i, j] : tensor<128x256xf32>) writes([i, j] store : tensor<128x256xf32>) attributes {lamina.op = "square"} {
+  ^bb0(%p: f32):
+    %v = arith.mulf %p, %p : f32
+    loop.yield %v : f32
+  }
+  func.return %m, %r, %a, %b : tensor<128x256xf32>, tensor<128x256xf32>, tensor<128x256xf32>, tensor<128x256xf32>
+}
+// CHECK-LABEL: @kept_by_a_product
+// CHECK:         lamina.op = "add"
+// CHECK:         lamina.op = "contract"
+// CHECK:         lamina.op = "residual"
+// CHECK:         lamina.op = ["sub", "double"]
+// CHECK:         lamina.op = ["sub", "square"]
