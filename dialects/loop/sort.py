@@ -125,9 +125,9 @@ class SortOp(IRDLOperation):
 
     @property
     def possible_rows(self) -> tuple[int, ...]:
-        """Where all elements are asked for, those that go last may be left out."""
+        """Where all elements are asked for, or the first, those that go last may be left out."""
         dims = range(len(self.row_extents))
-        return tuple(dims if self.taken is None else dims[:-1])
+        return tuple(dims if self.window is None or self.window[0] == 0 else dims[:-1])
 
     @property
     def walked_dim(self) -> int | None:

@@ -2,15 +2,16 @@
 
 Of a scan, points behind the last that is demanded are not, nor are they along its dimension; of a
 sort and of transforms rows are as they are of a nest, of segments the segments. Padding that a sort
-puts last is not demanded where nothing reads so far. A scatter copies
-what is demanded of its result; no more of its places is demanded than of its values, as no schedule
-runs other points. Other operands that say where to read, or whether to fail, are demanded whole, as
-of nests.
+puts last is not demanded where nothing reads so far, or where the first elements are asked for. A
+scatter copies what is demanded of its result; no more of its places is demanded than of its values,
+as no schedule runs other points. Other operands that say where to read, or whether to fail, are
+demanded whole, as of nests.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from math import inf, isnan
 from typing import Any
 
@@ -41,6 +42,7 @@ from lamina.passes.fusion.element_limits import (
     Demand,
     PointLimit,
     Points,
+    Reach,
     Touched,
     agreed,
 )
@@ -70,6 +72,8 @@ class UnstructuredDemand:
         """The limits within which all points lie that are demanded of any result."""
         if isinstance(op, ScatterOp) and results[0] is not None:
             self.points |= _kept_updates(op, results[0], facts)
+        if isinstance(op, SortOp):
+            self.points |= _taken_elements(op, facts)
 
     @property
     def rows(self) -> frozenset[RowLimit]:
@@ -216,21 +220,34 @@ def _is_kept(op: Unstructured, point: PointLimit, facts: CountFacts) -> bool:
 
 
 def _goes_last(op: SortOp, point: PointLimit, facts: CountFacts) -> bool:
-    """Whether no element behind a limit goes before any in front of it, in rows that are sorted
-    whole."""
-    if op.window is not None:
-        return False
+    """Whether no element behind a limit goes before any in front of it."""
     known = read_paddings([op.input], list(elements_read(op)), facts.paddings).get(op.input, {})
     number = known.get(point)
     kind: Any = op.input.type
     element, down = kind.get_element_type(), op.descending is not None
-    if number is None or element == i1:
+    if number is None or element == i1 or op.walked_dim not in op.possible_rows:
         return False
     if isinstance(element, IntegerType):
         half = 1 << (element.bitwidth - 1)
         is_signed = element.signedness.data != Signedness.UNSIGNED
         return is_signed and number == (-half if down else half - 1)
     return number == -inf if down else isnan(number)
+
+
+def _taken_elements(op: SortOp, facts: CountFacts) -> Points:
+    """The limits behind which stands what goes last of rows of which the first elements are asked
+    for: of what goes last, no more than these."""
+    if op.window is None:
+        return ALL_POINTS
+    known = read_paddings([op.input], list(elements_read(op)), facts.paddings).get(op.input, {})
+    return frozenset(
+        replace(point, end=point.end.then(1, op.window[1]))
+        for point in known
+        if isinstance(point.end, Reach)
+        and point.form == Linear.dim(len(op.row_extents) - 1)
+        and point.extent == point.period == op.row_extents[-1]
+        and _goes_last(op, point, facts)
+    )
 
 
 def _decisive(op: OrderedNest) -> set[SSAValue]:

@@ -11,18 +11,18 @@ from lamina.dialects.loop.vector_arith import ExtSIOp, ExtUIOp
 from lamina.passes.schedule.body import broadcast, vector_reduce
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
 from lamina.passes.schedule.pairs import Keys, Pairs
-from lamina.passes.schedule.top import before
+from lamina.passes.schedule.top import before, whole_blocks
 
 
 def compress(
-    emit: Emitter, keys: Keys, to: Pairs, length: int, limit: SSAValue, lanes: int
+    emit: Emitter, keys: Keys, to: Pairs, length: Index, limit: SSAValue, lanes: int
 ) -> SSAValue:
     """How many elements of a row go before the key `limit`, or are equal to it, or NaN.
 
     They and their positions are put where `to` says, in order; what stands there behind them, as
     far as the row is long, is written over.
     """
-    whole = length - length % lanes
+    whole = whole_blocks(emit, length, lanes)
     numbers = emit.lane_numbers(lanes, i32)
     limits = emit.add(vector.BroadcastOp(limit, VectorType(limit.type, [lanes])))
     places = VectorType(i64, [lanes])

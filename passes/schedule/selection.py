@@ -22,7 +22,7 @@ from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Load, Pairs, SortedRow
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.top import any_before
+from lamina.passes.schedule.top import any_before, whole_blocks
 from lamina.passes.schedule.words import WORD_BITS, word_lanes
 
 DIGIT_BITS = 11
@@ -42,15 +42,16 @@ def emit_selection(emit: Emitter, row: SortedRow, sample: int | None = None) -> 
     keys, work, length, lanes, (start, count) = (
         row.keys,
         row.work,
-        row.length,
+        row.end,
         row.lanes,
         row.window,
     )
-    counted = length if sample is None else sample // SAMPLE_TABLES
-    digits, last = _Digits.of(emit, keys, counted), start + count - 1
+    counted = row.length if sample is None else sample // SAMPLE_TABLES
+    digits = _Digits.of(emit, keys, counted)
+    last = emit.minus(emit.least(start + count, length), 1)  # of a row that is shorter, its own
     load, left = keys.load, length
     if sample is not None:
-        limit, _, _ = digits.find(emit, keys.load, work, sample, last)
+        limit, _, _ = digits.find(emit, keys.load, work, emit.least(sample, length), last)
         left = compress(emit, keys, work, length, limit, lanes)
         load = work.load
     key, place, equals = digits.find(emit, load, work, left, last)
@@ -63,7 +64,8 @@ def emit_selection(emit: Emitter, row: SortedRow, sample: int | None = None) -> 
     else:
         _collect_blocks(emit, digits, work, length, key, equals, lanes)
     words = word_lanes(key.type, lanes * digits.width // WORD_BITS, count)
-    found = replace(row, work=work.from_(emit, length), length=count, live=None, lanes=words)
+    live = None if row.live is None else emit.least(count, length)
+    found = replace(row, work=work.from_(emit, length), length=count, live=live, lanes=words)
     emit_merge_sort(emit, work.load, found)
 
 
@@ -87,7 +89,7 @@ def _collect_blocks(
     emit: Emitter,
     digits: _Digits,
     to: Pairs,
-    length: int,
+    length: Index,
     last: SSAValue,
     equals: SSAValue,
     lanes: int,
@@ -95,7 +97,7 @@ def _collect_blocks(
     """The same of the row itself: a block of vectors in which there is none is passed over."""
     element = _collecting(emit, digits, digits.keys.load, to, last, equals)
     block = COMPARED_VECTORS * lanes
-    whole = length - length % block if lanes > 1 else 0
+    whole = whole_blocks(emit, length, block) if lanes > 1 else 0
 
     def blocks(e: Emitter, at: Index, state: list[SSAValue]) -> list[SSAValue]:
         def one_by_one(inner: Emitter) -> list[SSAValue]:
@@ -199,7 +201,7 @@ class _Digits:
         return emit.add(arith.XOrIOp(bits, flip))
 
     def find(
-        self, emit: Emitter, load: Load, work: Pairs, length: Index, rank: int
+        self, emit: Emitter, load: Load, work: Pairs, length: Index, rank: Index
     ) -> tuple[SSAValue, SSAValue, SSAValue]:
         """Of `length` elements, key and position of the one of that rank, and how many equals stand
         before it. `work` is written over, from which they may be loaded."""

@@ -32,7 +32,7 @@ from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow, goes_first
 def emit_top(emit: Emitter, row: SortedRow) -> None:
     """Put the first elements of the sorted row, as many as are wanted, into the results."""
     cell = emit.add(alloca_op(i64, 1))
-    _Top(row.keys, row.results, row.window[1], row.lanes, cell).run(emit, row.length)
+    _Top(row.keys, row.results, row.window[1], row.lanes, cell).run(emit, row.end)
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,11 @@ class _Top:
     cell: SSAValue
     """Memory of one number: loops by a condition carry no values."""
 
-    def run(self, emit: Emitter, length: int) -> None:
-        """The whole row."""
+    def run(self, emit: Emitter, length: Index) -> None:
+        """So many elements, from the first on."""
         state = [self.keys.key(emit, 0)]
         block = COMPARED_VECTORS * self.lanes
-        whole = length - length % block if self.lanes > 1 else 0
+        whole = whole_blocks(emit, length, block) if self.lanes > 1 else 0
 
         def blocks(e: Emitter, at: Index, values: list[SSAValue]) -> list[SSAValue]:
             return self._block(e, e.value(at), block, values)
@@ -113,6 +113,11 @@ class _Top:
     def _set_place(self, emit: Emitter, place: SSAValue) -> None:
         number = emit.add(arith.IndexCastOp(place, i64))
         emit.run(store_op(number, self.cell, [emit.value(0)]))
+
+
+def whole_blocks(emit: Emitter, length: Index, block: int) -> Index:
+    """Where the last whole block of so many elements ends."""
+    return emit.times(emit.quotient(length, block), block)
 
 
 def any_before(

@@ -108,9 +108,9 @@ func.func private @copied(%x: tensor<8x6xf32>, %n: tensor<i64>) -> tensor<8x6xf3
 
 // -----
 
-func.func private @length(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x3xf32> {
-  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg1 of 10]>, taken = array<i64: 0, 3>} : tensor<4x10xf32> -> tensor<4x3xf32>, tensor<4x3xi64>, tensor<4x13xf32>, tensor<4x13xi64>
-  func.return %v : tensor<4x3xf32>
+func.func private @length(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x1xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg1 of 10]>, taken = array<i64: 3, 1>} : tensor<4x10xf32> -> tensor<4x1xf32>, tensor<4x1xi64>, tensor<4x11xf32>, tensor<4x11xi64>
+  func.return %v : tensor<4x1xf32>
 }
 // CHECK: loop.sort: lamina.nest: rows = [d0, d1]: of [d0], in order
 

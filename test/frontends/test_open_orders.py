@@ -85,6 +85,16 @@ CASES = {
     "topk": Case(lambda x: x.topk(5, 1), _rows(2000), (ROWS,), "loop.sort"),
     "topk of short rows": Case(lambda x: x.topk(3, 1), _rows(12), (ROWS,), "loop.sort"),
     "topk of an open dimension": Case(lambda x: x.topk(4, 1), _x(), (BOTH,), "loop.sort", least=4),
+    "topk of an open dimension in front": Case(
+        lambda x: x.topk(3, 1), _x(20), (BOTH,), "loop.sort", least=3
+    ),
+    "least of integers": Case(
+        lambda x: x.topk(2, 1, largest=False)[0],
+        lambda r, n: (_numbers(7, r, n, 3),),
+        (BOTH,),
+        "loop.sort",
+        least=2,
+    ),
     "median": Case(lambda x: x.median(1), _rows(2000), (ROWS,), ""),
     "index_add": Case(
         lambda x, i, s: x.index_add(0, i, s),

@@ -308,15 +308,20 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
 
 // -----
 
-// Padding that goes last is not sorted; other padding is, and in the other order it goes first.
+// Padding that goes last is not sorted; other padding is, and in the other order it goes first. Of the first elements
+// that are taken there may be fewer than are asked for: so many of the padding are looked at. A single one needs all.
 // CHECK-LABEL: @sorted
-func.func @sorted(%x: tensor<8x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<i64> {lamina.kind = "size"}) {
+func.func @sorted(%x: tensor<8x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x64xf32> {lamina.sizes = [-1, 0]}, tensor<8x3xf32>, tensor<8x1xf32>, tensor<i64> {lamina.kind = "size"}) {
+  // CHECK: [[MORE:%\S+]] = func.call @reach_0(%n)
+  // CHECK: func.call @taken({{%\S+}}, [[MORE]])
   %0, %1 = func.call @masked(%x, %n) : (tensor<8x64xf32>, tensor<i64>) -> (tensor<8x64xf32>, tensor<8x64xf32>)
   %2 = func.call @last(%0) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   %3 = func.call @first(%0) : (tensor<8x64xf32>) -> tensor<8x64xf32>
   %4 = func.call @zeros(%1) : (tensor<8x64xf32>) -> tensor<8x64xf32>
+  %6 = func.call @taken(%0) : (tensor<8x64xf32>) -> tensor<8x3xf32>
+  %7 = func.call @third(%0) : (tensor<8x64xf32>) -> tensor<8x1xf32>
   %5 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
-  func.return %2, %3, %4, %5 : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<i64>
+  func.return %2, %3, %4, %6, %7, %5 : tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x64xf32>, tensor<8x3xf32>, tensor<8x1xf32>, tensor<i64>
 }
 func.func private @masked(%x: tensor<8x64xf32>, %n: tensor<i64>) -> (tensor<8x64xf32>, tensor<8x64xf32>) attributes {lamina.kernel} {
   %0 = loop.generic (i, j) in [8, 64] reads(%x[i, j] : tensor<8x64xf32>, %n[] : tensor<i64>) writes([i, j] store : tensor<8x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
@@ -356,6 +361,18 @@ func.func private @first(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {l
 func.func private @zeros(%x: tensor<8x64xf32>) -> tensor<8x64xf32> attributes {lamina.kernel} {
   %0, %1, %2, %3 = loop.sort %x : tensor<8x64xf32> -> tensor<8x64xf32>, tensor<8x64xi64>, tensor<8x64xf32>, tensor<8x64xi64>
   func.return %0 : tensor<8x64xf32>
+}
+// CHECK-LABEL: func.func private @taken(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [8, arg1 of 64]>
+func.func private @taken(%x: tensor<8x64xf32>) -> tensor<8x3xf32> attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x {taken = array<i64: 0, 3>} : tensor<8x64xf32> -> tensor<8x3xf32>, tensor<8x3xi64>, tensor<8x67xf32>, tensor<8x67xi64>
+  func.return %0 : tensor<8x3xf32>
+}
+// CHECK-LABEL: func.func private @third(
+// CHECK-NOT:     live
+func.func private @third(%x: tensor<8x64xf32>) -> tensor<8x1xf32> attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x {taken = array<i64: 2, 1>} : tensor<8x64xf32> -> tensor<8x1xf32>, tensor<8x1xi64>, tensor<8x65xf32>, tensor<8x65xi64>
+  func.return %0 : tensor<8x1xf32>
 }
 func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
   %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {

@@ -93,8 +93,14 @@ def _sort(
     return Case((f"{BOUND}x{length}x{kind}",), op, tuple(types[:2]), schedule, tuple(types[2:]))
 
 
-def _sorted_so_far(algorithm: str, length: int, kind: str = "f32", more: str = "") -> Case:
-    case = _sort(algorithm, length, kind)
+def _sorted_so_far(
+    algorithm: str,
+    length: int,
+    kind: str = "f32",
+    more: str = "",
+    taken: tuple[int, int] | None = None,
+) -> Case:
+    case = _sort(algorithm, length, kind, taken)
     nest = _nest("d0", f"arg1 of {BOUND}")
     both = _nest("d0, d1", f"arg1 of {BOUND}, arg1 of {length}")
     op = case.op.replace(nest, both + more)
@@ -142,6 +148,12 @@ CASES = {
     "merged so far, wide": _sorted_so_far("merge", 70, "f64", ", descending"),
     "merged so far, integers": _sorted_so_far("merge", 130, "i64"),
     "rows so far in lanes": _sorted_so_far("rows", 48, "i32"),
+    "kept so far": _sorted_so_far("insertion", 5000, taken=(0, 5)),
+    "kept so far in lanes": _sorted_so_far("rows", 20, more=", descending", taken=(0, 3)),
+    "ranked so far": _sorted_so_far("rank", 100, "f64", taken=(0, 40)),
+    "ranked so far, integers": _sorted_so_far("rank", 150, "i64", ", descending", (0, 50)),
+    "selected so far": _sorted_so_far("selection", 900, "f32", ", descending", (0, 120)),
+    "selected so far, integers": _sorted_so_far("selection", 1000, "i32", taken=(0, 30)),
     "segments": Case(
         (f"{BOUND + 1}xi64", "50x24xf32"),
         f"""%r0 = loop.segment_reduce (d0, d1, d2) in [{BOUND}, 50, 24]
@@ -285,8 +297,11 @@ def test_no_row_behind_the_live_ones_is_touched(name: str) -> None:
             cut[2][count:] = 0
         length = count if "so far" in name else None
         if length is not None:  # the others go last
-            last = -np.inf if "descending" in case.text else np.nan
-            cut[0][:, length:] = last if cut[0].dtype.kind == "f" else np.iinfo(cut[0].dtype).max
+            down, kind = "descending" in case.text, cut[0].dtype
+            ends = (
+                (-np.inf, np.nan) if kind.kind == "f" else (np.iinfo(kind).min, np.iinfo(kind).max)
+            )
+            cut[0][:, length:] = ends[not down]
         wanted = run_module(parse(case.text), [*cut, np.array(count)])
         for one, other in zip(made, wanted, strict=True):
             one, other = one[:, :length] if length else one, np.asarray(other)[: len(one), :length]
