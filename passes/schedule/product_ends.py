@@ -7,7 +7,7 @@ from a number on at which both operands are 0 (`lamina.zeros`) need not be added
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
@@ -35,12 +35,22 @@ class ProductEnds:
     """Positions of the dimension that is summed over."""
     dim: int = -1
     """That dimension."""
+    around: Mapping[int, Digit] = field(default_factory=dict[int, Digit])
+    """Columns that a task walks around its panels."""
 
     @staticmethod
     def of(stage: Stage, shape: Contraction, *, panel_mode: bool) -> ProductEnds:
         """Of a product. Terms end in kernels whose tasks take ranges of panels."""
+        around = {
+            dim: own[0]
+            for dim, own in live_digits(stage.op).items()
+            if dim in stage.inner
+            and dim != shape.inner_column
+            and len(own) == 1
+            and own[0].is_count
+        }
         if shape.panel is None or shape.pairs is not None:
-            return ProductEnds()
+            return ProductEnds(around=around)
         panels, count = None, _count(stage, shape.inner_column)
         extent = -(-stage.extents[shape.inner_column] // shape.panel)
         if count is not None and extent > 1 and shape.panel > 1:
@@ -49,11 +59,11 @@ class ProductEnds:
         if count is not None and shape.panel > 1 and _leaves(stage, panel_mode=panel_mode):
             columns = Digit(stage.extents[shape.inner_column], count)
         if not panel_mode:
-            return ProductEnds(panels, columns)
+            return ProductEnds(panels, columns, around=around)
         in_blocks = stage.schedule.terms is not None or shape.task_packed
         end = None if in_blocks or stage.schedule.cache_read else sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
-        return ProductEnds(panels, columns, terms, -1 if end is None else end[0])
+        return ProductEnds(panels, columns, terms, -1 if end is None else end[0], around)
 
     def read(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> ReadEnds:
         """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
@@ -61,7 +71,8 @@ class ProductEnds:
             None if digit is None else ends_of(emit, [digit], flat)[0].end
             for digit in (self.panels, self.columns, self.terms)
         ]
-        return ReadEnds(*found)
+        around = {dim: ends_of(emit, [d], flat)[0].end for dim, d in self.around.items()}
+        return ReadEnds(*found, around=around)
 
 
 def _leaves(stage: Stage, *, panel_mode: bool) -> bool:
@@ -87,11 +98,13 @@ def _number(form: Linear) -> Linear | None:
 
 @dataclass(frozen=True)
 class ReadEnds:
-    """Where panels, columns and terms end in a call; None where all are taken."""
+    """Where panels, columns and terms, and what is around them, end in a call; None where all are
+    taken."""
 
     panels: Index | None = None
     columns: Index | None = None
     terms: Index | None = None
+    around: Mapping[int, Index] = field(default_factory=dict[int, Index])
 
     def last(self, emit: Emitter, panel: Index) -> Index:
         """Where a range of panels ends that would end at `panel`."""

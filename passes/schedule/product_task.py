@@ -143,7 +143,8 @@ class ProductTask(ABC):
             tiles.begin(inner, bound, panels)
             over_sum(inner, extents, cut, block)
 
-        over_points(emit, [(0, stage.extents[d]) for d in product.around], at_point)
+        ends = self.ends[stage].around
+        over_points(emit, [(0, ends.get(d, stage.extents[d])) for d in product.around], at_point)
 
     def _streams(self) -> bool:
         """Whether results are stored past the caches: whole vectors only."""

@@ -208,6 +208,26 @@ def test_sizes_of_one_and_values_that_are_not_finite() -> None:
     assert len(compiled.sizes) == 1
 
 
+def test_batches_by_a_kernel_that_is_an_argument() -> None:
+    """Samples that do not count are not multiplied: their memory holds what nobody wrote."""
+    text = """
+func.func @main(%x: tensor<?x6x?xf32> {lamina.dims = [#lamina.size<b in [1, 9]>, #lamina.size<n in [1, 256]>]},
+                %w: tensor<128x6x3xf32>) -> tensor<?x128x?xf32> {
+  %0 = aten.convolution.default(%x, %w, none, [1], [1], [1], false, [0], 1) : (tensor<?x6x?xf32>, tensor<128x6x3xf32>) -> tensor<?x128x?xf32>
+  func.return %0 : tensor<?x128x?xf32>
+}"""  # noqa: E501 - an op on one line
+    compiled = lamina.compile(text, versions="padded")
+    w = torch.randn(128, 6, 3)
+    compiled(torch.full((9, 6, 256), torch.nan), w)
+    assert "outer_columns = loops" in compiled.sizes[0].compiled.ir("bufferized")
+    for batch, length in ((1, 1), (2, 31), (9, 33), (3, 256), (5, 64)):
+        x = torch.randn(batch, 6, length)
+        x[-1, 0, -1], x[0, 1, 0] = torch.inf, torch.nan
+        wanted = F.conv1d(x, w, padding=1)
+        torch.testing.assert_close(compiled(x, w), wanted, rtol=1e-4, atol=1e-4, equal_nan=True)
+    assert len(compiled.sizes) == 1
+
+
 def test_a_window_that_does_not_fit_is_an_error() -> None:
     text = """
 func.func @main(%x: tensor<1x2x?xf32> {lamina.dims = [#lamina.size<n in [1, 40]>]},

@@ -62,3 +62,20 @@ func.func private @turned(%m: memref<64xi1>, %x: memref<64x64xf32>, %n: memref<i
   }
   func.return
 }
+
+// Of a product, columns around the panels of a task end there too.
+// CHECK-LABEL: @around
+// CHECK:         %[[N:[0-9]+]] = memref.load %{{[0-9]+}}[%{{[0-9]+}}] : memref<1xi64>
+// CHECK:         %[[E:[0-9]+]] = arith.index_cast %[[N]]
+// CHECK:         %[[M:[0-9]+]] = arith.maxsi %[[E]]
+// CHECK:         %[[H:[0-9]+]] = arith.minsi %[[M]]
+// CHECK:         scf.for %{{.*}} to %[[H]]
+// CHECK:         vector.fma
+func.func private @around(%b: memref<6x3x32xf32>, %w: memref<8x3xf32>, %n: memref<i64>, %c: memref<6x8x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel = false, block = 8, columns = 1, outer_columns = loops>]} {
+  loop.generic (o, m, p, k) in [6, 8, 32, 3] reads(%b[o, k, p] : memref<6x3x32xf32>, %w[m, k] : memref<8x3xf32>) writes([o, m, p] add into %c : memref<6x8x32xf32>) attributes {lamina.packing = #loop.packing<panel = 32>, lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg2 of 6, 8, 32]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16, unroll = 2, jam = d1 x 8>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
