@@ -19,6 +19,8 @@ def attention(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     query, key, value = (b.tensor(arguments[name]) for name in ("query", "key", "value"))
     if any(tensor.sizes[-1] is not None for tensor in (query, key, value)):
         raise b.refuse("features whose number depends on data")
+    if _are_grouped(op, query, key):
+        raise b.refuse("groups of heads whose number depends on data")
     key, value = aligned_at(key.rank - 2, [key, value], b)
     query, key, value = _same_batches([query, key, value], b)
     keys = key.sizes[-2]
@@ -39,6 +41,16 @@ def attention(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     rows = query.sizes[:-1]
     result = Bounded(made[0], (*rows, None))
     return result if len(made) == 1 else [result, Bounded(made[1], rows)]
+
+
+def _are_grouped(op: SchemaOp, query: Bounded, key: Bounded) -> bool:
+    """Whether heads may share keys and it is open how many do: neither are there as many by name,
+    nor is one for all."""
+    dim = query.rank - 3
+    if dim < 0 or key.rank != query.rank or not op.args().get("enable_gqa", True):
+        return False
+    heads = query.sizes[dim], key.sizes[dim]
+    return heads[0] is not heads[1] and not (heads[1] is None and key.shape[dim] == 1)
 
 
 def _are_as_many(query: Bounded, key: Bounded) -> bool:

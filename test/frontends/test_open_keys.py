@@ -85,3 +85,29 @@ def test_special_values_within_and_behind_the_keys() -> None:
     given[1][1, 2, 4, :] = float("-inf")
     wanted = Attention(False)(*given)
     torch.testing.assert_close(compiled(*given), wanted, rtol=1e-4, atol=1e-5, equal_nan=True)
+
+
+@pytest.mark.parametrize("differentiated", [False, True])
+def test_groups_of_heads_whose_number_is_open(differentiated: bool) -> None:
+    """Their number is one for each version; lengths stay open in it."""
+
+    def attended(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+        return functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
+
+    def gradients(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        return torch.func.grad(lambda *g: attended(*g).sin().sum(), (0, 1, 2))(*given)
+
+    function = gradients if differentiated else attended
+    torch._dynamo.reset()
+    fast = torch.compile(function, backend="lamina", dynamic=True, fullgraph=True)
+    generator = torch.Generator().manual_seed(0)
+    counts: list[int] = []
+    sizes = [(4, 2, 5, 9), (4, 2, 7, 3), (4, 2, 8, 8), (6, 3, 4, 6), (8, 2, 4, 6)]
+    for heads, groups, queries, keys in sizes:
+        shapes = (2, heads, queries, 8), (2, groups, keys, 8), (2, groups, keys, 8)
+        given = [torch.randn(shape, generator=generator) for shape in shapes]
+        with torch.no_grad():
+            torch.testing.assert_close(fast(*given), function(*given), rtol=1e-4, atol=1e-5)
+        counts.append(lamina.compile_count())
+    if not differentiated:
+        assert counts[0] == counts[2] < counts[4]
