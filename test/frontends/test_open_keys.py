@@ -95,7 +95,7 @@ def test_groups_of_heads_whose_number_is_open(differentiated: bool) -> None:
         return functional.scaled_dot_product_attention(q, k, v, enable_gqa=True)
 
     def gradients(*given: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        return torch.func.grad(lambda *g: attended(*g).sin().sum(), (0, 1, 2))(*given)
+        return torch.func.grad(lambda q, k, v: attended(q, k, v).sin().sum(), (0, 1, 2))(*given)
 
     function = gradients if differentiated else attended
     torch._dynamo.reset()
