@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.kernel_nests import live_rows_of
+from lamina.dialects.loop.clauses import MOST
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.cache_shares import column_scratch_bytes
 from lamina.passes.cost.fusion_cost import body_cost
@@ -172,7 +173,7 @@ def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: b
         width = -(-MOST_CHUNK // prod(stages[0].inner_extents[1:]))
     elif (forks or len(stages) > 1) and length > LEAST_CHUNK:
         width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
-    return width if width < length else None
+    return min(width, MOST) if width < length else None
 
 
 def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> int:
