@@ -10,8 +10,8 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.clauses import MOST
+from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.schedules import RowTasks
 from lamina.passes.cost.cache_shares import column_scratch_bytes
 from lamina.passes.cost.fusion_cost import body_cost
