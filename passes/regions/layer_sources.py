@@ -86,7 +86,6 @@ class Layers(Steps):
 
     def matches(self) -> bool:
         """Whether the steps read alike, and hand something on."""
-        early: list[int] = []
         for place in range(self.repetition.period):
             steps = [self.op(step, place) for step in range(self.repetition.steps)]
             if any(op.properties != steps[0].properties for op in steps):
@@ -98,12 +97,33 @@ class Layers(Steps):
                     return False
                 sources.append(source)
             self.sources.append(sources)
-            if not any(
-                isinstance(s, Carried) or (is_made(s) and s[0] not in early) for s in sources
-            ):
-                early.append(place)
+        early = self._early()
+        self._own_what_is_early(early)
         self._leave_outside(early)
         return any(isinstance(s, Carried) for sources in self.sources for s in sources)
+
+    def _early(self) -> list[int]:
+        """Places that wait for no step in front, though that may make what they read: a view of the
+        next weight, say."""
+        early: list[int] = []
+        while True:
+            found: list[int] = []
+            for place, sources in enumerate(self.sources):
+                made = (s.made[0] in early for s in sources if isinstance(s, Carried))
+                if all(made) and all(s[0] in found for s in sources if is_made(s)):
+                    found.append(place)
+            if found == early:
+                return early
+            early = found
+
+    def _own_what_is_early(self, early: Sequence[int]) -> None:
+        """What a step hands on that waits for none is the next one's own, and made outside."""
+        for sources in self.sources:
+            for number, source in enumerate(sources):
+                if isinstance(source, Carried) and source.made[0] in early:
+                    self.outside.add(source.made[0])
+                    values = self.results(*source.made).values
+                    sources[number] = Own((source.start, *values[:-1]))
 
     def is_common(self, place: int) -> bool:
         """Whether the steps make the same at a place, as they read nothing else."""

@@ -93,3 +93,46 @@ func.func @others(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> (tensor<4x4xf32>,
 }
 // CHECK-LABEL: @others
 // CHECK-NOT:     control.repeat
+
+// -----
+
+// What a layer makes for the next one of a weight is that one's own, and stays outside.
+func.func @transposed(%x: tensor<4x4xf32>, %w0: tensor<4x4xf32>, %w1: tensor<4x4xf32>, %w2: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %t0 = aten.t.default(%w0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p0 = aten.mm.default(%x, %t0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r0 = aten.relu.default(%p0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t1 = aten.t.default(%w1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p1 = aten.mm.default(%r0, %t1) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r1 = aten.relu.default(%p1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %t2 = aten.t.default(%w2) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p2 = aten.mm.default(%r1, %t2) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %r2 = aten.relu.default(%p2) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %r2 : tensor<4x4xf32>
+}
+// CHECK-LABEL: @transposed
+// CHECK:         %t0 = aten.t.default(%w0)
+// CHECK-NEXT:    %t1 = aten.t.default(%w1)
+// CHECK-NEXT:    %r1 = control.repeat from(%x) each(%t0, %t1) {{.*}} attributes {times = 2 : i64} do {
+// CHECK-NEXT:    ^bb0([[X:%\S+]]: tensor<4x4xf32>, [[T:%\S+]]: tensor<4x4xf32>):
+// CHECK-NEXT:      [[P:%\S+]] = aten.mm.default([[X]], [[T]])
+// CHECK-NEXT:      [[R:%\S+]] = aten.relu.default([[P]])
+// CHECK-NEXT:      control.yield [[R]]
+// CHECK:         %t2 = aten.t.default(%w2)
+
+// -----
+
+// Nothing is handed on: each product waits only for views that stand in front of the one before.
+func.func @siblings(%x: tensor<2x2x4xf32>, %w0: tensor<4x4xf32>, %w1: tensor<4x4xf32>, %w2: tensor<4x4xf32>) -> (tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>) {
+  %v0 = aten.view.default(%x, size = [4, 4]) : (tensor<2x2x4xf32>) -> tensor<4x4xf32>
+  %t0 = aten.t.default(%w0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p0 = aten.mm.default(%v0, %t0) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %v1 = aten.view.default(%x, size = [4, 4]) : (tensor<2x2x4xf32>) -> tensor<4x4xf32>
+  %t1 = aten.t.default(%w1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p1 = aten.mm.default(%v1, %t1) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %v2 = aten.view.default(%x, size = [4, 4]) : (tensor<2x2x4xf32>) -> tensor<4x4xf32>
+  %t2 = aten.t.default(%w2) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %p2 = aten.mm.default(%v2, %t2) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %p0, %p1, %p2 : tensor<4x4xf32>, tensor<4x4xf32>, tensor<4x4xf32>
+}
+// CHECK-LABEL: @siblings
+// CHECK-NOT:     control.repeat
