@@ -112,12 +112,13 @@ func.func @transposed(%x: tensor<4x4xf32>, %w0: tensor<4x4xf32>, %w1: tensor<4x4
 // CHECK-LABEL: @transposed
 // CHECK:         %t0 = aten.t.default(%w0)
 // CHECK-NEXT:    %t1 = aten.t.default(%w1)
+// CHECK-NEXT:    %t2 = aten.t.default(%w2)
 // CHECK-NEXT:    %r1 = control.repeat from(%x) each(%t0, %t1) {{.*}} attributes {times = 2 : i64} do {
 // CHECK-NEXT:    ^bb0([[X:%\S+]]: tensor<4x4xf32>, [[T:%\S+]]: tensor<4x4xf32>):
 // CHECK-NEXT:      [[P:%\S+]] = aten.mm.default([[X]], [[T]])
 // CHECK-NEXT:      [[R:%\S+]] = aten.relu.default([[P]])
 // CHECK-NEXT:      control.yield [[R]]
-// CHECK:         %t2 = aten.t.default(%w2)
+// CHECK:         aten.mm.default(%r1, %t2)
 
 // -----
 
