@@ -5,6 +5,8 @@ results to their sizes when a call ends. What `demanded_elements` finds of that 
 a kernel becomes `live` in the `#loop.nest` of its nests, and the sizes become arguments of the
 kernel. Nothing else changes: rows that do not count may be run.
 
+A kernel whose calls end at different sizes is one for each of these (`limited_calls`).
+
 An argument of a kernel that is a mask of the positions below a size is noted as such
 (`lamina.masks`), where bounds of dimensions follow from it, such as of the keys of attention.
 """
@@ -55,6 +57,7 @@ from lamina.passes.fusion.kernel_ends import (
     note_scatter_masks,
     reaches,
 )
+from lamina.passes.fusion.limited_calls import told_apart
 from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.result_sizes import has_sizes, need_results
@@ -88,7 +91,8 @@ class LimitRowsPass(ModulePass):
                         calls[inner.callee.string_value()].append(known)
         ends = Ends(op)
         for name, kernel in kernels.items():
-            _limit(kernel, calls[name], ends)
+            for own, alike in told_apart(kernel, calls[name]):
+                _limit(own, alike, ends)
 
 
 class _Program:

@@ -263,10 +263,16 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
 
 // -----
 
-// Where one call has a mask of another kind, nothing is known of it.
+// Where one call has a mask of another kind, nothing is known of it: it has a kernel of its own.
 // CHECK-LABEL: @two_masks
+// CHECK:         func.call @attend(%q, %k, %v, %{{[0-9a-z]+}}, %n)
+// CHECK:         func.call @attend_1(%q, %k, %v, %o)
+// CHECK:       func.func private @attend(
+// CHECK-SAME:    lamina.masks = array<i64: 3, 4>
+// CHECK:       func.func private @attend_1(
 // CHECK-NOT:     lamina.masks
 // CHECK-NOT:     counts [
+// CHECK:       @copy
 func.func @two_masks(%q: tensor<64x16xf32>, %k: tensor<2x16x32xf32>, %v: tensor<1x64x32xf32>, %o: tensor<64xi1>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x32xf32> {lamina.sizes = [0, -1]}, tensor<64x32xf32>, tensor<i64> {lamina.kind = "size"}) {
   %m = func.call @below(%n) : (tensor<i64>) -> tensor<64xi1>
   %0 = func.call @attend(%q, %k, %v, %m) : (tensor<64x16xf32>, tensor<2x16x32xf32>, tensor<1x64x32xf32>, tensor<64xi1>) -> tensor<64x32xf32>

@@ -44,8 +44,8 @@ func.func private @copy(%n: tensor<i64>, %m: tensor<i64>) -> (tensor<i64>, tenso
 
 // -----
 
-// A scan that is read from its end has all positions; so has one of two that is read whole. A scan along positions whose
-// heads stand in front of them has those of each head.
+// A scan that is read from its end has all positions; so has one of two that is read whole, which has a
+// kernel of its own. A scan along positions whose heads stand in front of them has those of each head.
 // CHECK-LABEL: @whole
 func.func @whole(%x: tensor<64x4xf32>, %y: tensor<2x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32>, tensor<64xf32> {lamina.sizes = [0]}, tensor<i64> {lamina.kind = "size"}) {
   %0 = func.call @back(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
@@ -77,6 +77,8 @@ func.func private @turned(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {
   func.return %0 : tensor<64x4xf32>
 }
 // CHECK-LABEL: func.func private @twice(
+// CHECK:         live = [arg1 of 64, 4]
+// CHECK-LABEL: func.func private @twice_1(
 // CHECK-NOT:     live
 func.func private @twice(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
   %0 = loop.scan (d0, d1) in [64, 4] along 0 reads(%x[d0, d1] : tensor<64x4xf32>) carries(0.0 : f32) gives(tensor<64x4xf32>) {

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from xdsl.dialects.builtin import ModuleOp
 
+import lamina
 from lamina.codegen.target import Target
 from lamina.runtime.compile import compile_module
 from lamina.runtime.interpreters.run import run_module
@@ -164,6 +165,35 @@ func.func @main(%x: tensor<?x48xf32> {{lamina.dims = [#lamina.size<n in [1, {bou
     for count in (33, bound):
         found = run_module(module, [x, w, np.array(count)])[0][:count]
         np.testing.assert_allclose(found, (x @ w.T)[:count], 2.0**-8)  # rounded to bf16
+
+
+@pytest.mark.parametrize(("sizes", "kernels"), [(2, 2), (8, 8), (9, 1)])
+def test_calls_that_end_at_other_sizes_have_kernels_of_their_own(sizes: int, kernels: int) -> None:
+    """Up to a number of them: code grows with each. Two calls of one size share one."""
+    kind = "tensor<?x600xf32>"
+    given = [
+        f"%x{n}: {kind} {{lamina.dims = [#lamina.size<s{n} in [1, 64]>]}}" for n in range(sizes)
+    ]
+    given.append(f"%last: {kind} {{lamina.dims = [#lamina.size<s0>]}}")
+    names = [*(f"x{n}" for n in range(sizes)), "last"]
+    ops = [f"%r_{x} = aten._softmax.default(%{x}, 1, false) : ({kind}) -> {kind}" for x in names]
+    made, kinds = ", ".join(f"%r_{x}" for x in names), ", ".join([kind] * len(names))
+    ops = [f"func.func @main({', '.join(given)}) -> ({kinds}) {{", *ops]
+    text = "\n".join([*ops, f"func.return {made} : {kinds}", "}"])
+    bounds = {f"s{n}": BOUND for n in range(sizes)}
+    module = padded_program(parse(text), bounds)
+    lower(module, "functional", "fused", Target.host())
+    found = re.findall(r'func private @(\w+)\(.*lamina.ops = \[.*"prims.exp"', str(module))
+    assert len(found) == kernels
+    assert (str(module).count("live = [") > 0) == (kernels > 1)
+    compiled = lamina.compile(text, versions="padded")
+    rng = np.random.default_rng(0)
+    for first in (1, 31, BOUND):
+        rows = [first, *(1 + 13 * n % BOUND for n in range(1, sizes)), first]
+        arrays = [rng.standard_normal((n, 600), np.float32) for n in rows]
+        for made, x in zip(compiled(*arrays), arrays, strict=True):
+            powers = np.exp(x - x.max(1, keepdims=True), dtype=np.float64)
+            np.testing.assert_allclose(made, powers / powers.sum(1, keepdims=True), rtol=1e-5)
 
 
 @pytest.mark.parametrize("count", [-3, 0, BOUND + 1, 1 << 40])
