@@ -95,32 +95,38 @@ def memory_order(value: torch.Tensor) -> list[int] | None:
 
 
 def open_memory_order(value: torch.Tensor) -> list[int] | None:
-    """`memory_order` where sizes are symbols: as their formulas say, without a guard.
+    """`memory_order` where sizes are symbols: as their formulas say, or else the sizes of the call
+    that is traced, without a guard.
 
-    None, too, if formulas do not say that elements stand next to each other.
+    None, too, if neither says that elements stand next to each other.
     """
-    sizes, strides = ([_formula(n) for n in numbers] for numbers in (value.shape, value.stride()))
-    dims = [dim for dim, size in enumerate(sizes) if size == 1]
-    rest = [dim for dim, size in enumerate(sizes) if size != 1]
+    sizes, strides = list(value.shape), list(value.stride())
+    ones = [dim for dim, size in enumerate(sizes) if _formula(size) == 1]
+    rest = [dim for dim in range(len(sizes)) if dim not in ones]
     expected: Any = 1
     inner: list[int] = []
     while rest:
-        found = next((dim for dim in rest if strides[dim] == expected), None)
-        if found is None:
+        found = [dim for dim in rest if _formula(strides[dim]) == _formula(expected)]
+        found = found or [dim for dim in rest if _traced(strides[dim]) == _traced(expected)]
+        if len(found) != 1:
             return None
-        rest.remove(found)
-        inner.append(found)
-        expected = expected * sizes[found]
-    # Dimensions of one element stand where they are named, so that row-major stays row-major.
+        rest.remove(found[0])
+        inner.append(found[0])
+        expected = strides[found[0]] * sizes[found[0]]
     order = list(reversed(inner))
-    if order == sorted(order):
-        return list(range(value.dim()))
-    return dims + order
+    # Dimensions of one element stand where they are named, so that row-major stays row-major.
+    return list(range(len(sizes))) if order == sorted(order) else ones + order
 
 
 def _formula(number: int | torch.SymInt) -> Any:
     """What a size is by its symbols."""
     return number.node.expr if isinstance(number, torch.SymInt) else number
+
+
+def _traced(number: int | torch.SymInt) -> Any:
+    """What a size was in the call that is traced; what data decide has only its formula."""
+    known = not isinstance(number, torch.SymInt) or number.node.has_hint()
+    return (number if isinstance(number, int) else number.node.hint) if known else _formula(number)
 
 
 def _storage(node: fx.Node) -> int:

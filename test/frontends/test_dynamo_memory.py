@@ -171,6 +171,7 @@ def test_results_have_the_strides_of_eager_mode(function: Callable[..., Any]) ->
         lambda x: (x + 1).view(-1)[::2],
         lambda x: torch.complex(x, x).permute(1, 2, 0).conj(),
         lambda x: x[:, None].permute(3, 1, 0, 2).exp(),
+        lambda x: (x + 1).view(x.shape[0], 2, -1, x.shape[2]).transpose(1, 2),
     ],
 )
 def test_results_of_open_sizes_have_the_strides_of_eager_mode(
@@ -178,7 +179,7 @@ def test_results_of_open_sizes_have_the_strides_of_eager_mode(
 ) -> None:
     torch._dynamo.reset()
     optimized = torch.compile(function, backend="lamina", dynamic=True, fullgraph=True)
-    for shape in ((3, 4, 5), (6, 2, 7), (4, 4, 4)):
+    for shape in ((3, 4, 5), (6, 2, 7), (4, 4, 4), (5, 10, 3)):
         x = torch.randn(shape)
         actual, expected = optimized(x), function(x)
         torch.testing.assert_close(actual, expected)
