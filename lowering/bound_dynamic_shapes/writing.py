@@ -16,19 +16,24 @@ from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
 from lamina.lowering.tensor_types import element_of, normalized, shape_of
 
 
-def _writable(index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder) -> SSAValue:
-    return writable(index, tensor.shape[dim], tensor.sizes[dim], b)
+def _writable(
+    index: Bounded, tensor: Bounded, dim: int, b: BoundBuilder, *, wraps: bool = True
+) -> SSAValue:
+    return writable(index, tensor.shape[dim], tensor.sizes[dim], b, wraps=wraps)
 
 
-def writable(index: Bounded, extent: int, count: Count, b: BoundBuilder) -> SSAValue:
+def writable(
+    index: Bounded, extent: int, count: Count, b: BoundBuilder, *, wraps: bool = True
+) -> SSAValue:
     """Places in a dimension that has one more position: the last one takes what is padding.
 
-    `count` of the `extent` others are elements. Places outside of these become a place that the
-    check at run time refuses.
+    `count` of the `extent` others are elements. Negative places count from where these end if the
+    op `wraps`. Places outside of these become a place that the check at run time refuses.
     """
     end = b.constant(extent) if count is None else count
     value = b.converted(index.value, i64)
-    value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, end), value)
+    if wraps:
+        value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, end), value)
     outside = b("logical_or.default", b("lt.Scalar", value, 0), b("ge.Tensor", value, end))
     value = b("masked_fill.Scalar", value, outside, extent + 1)
     return b.filled(Bounded(value, index.sizes), extent)
@@ -168,7 +173,9 @@ def index_add(op: SchemaOp, b: BoundBuilder) -> Bounded:
         raise b.refuse("takes a vector of places here")
     dim = normalized(values["dim"], tensor.rank)
     values["self"] = _with_room(tensor, dim, b)
-    values["index"] = _writable(index, tensor, dim, b)
+    values["index"] = _writable(
+        index, tensor, dim, b, wraps=op.overload_name.startswith("index_fill")
+    )
     if "source" in values:
         source = b.tensor(values["source"])
         b.require_equal(b.size(index, 0), b.size(source, dim), "places and slices differ in number")
@@ -186,7 +193,7 @@ def scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
     if index.rank != tensor.rank or not tensor.rank:
         raise b.refuse("takes indices of the tensor's rank here")
     values["self"] = _with_room(tensor, dim, b)
-    values["index"] = _writable(index, tensor, dim, b)
+    values["index"] = _writable(index, tensor, dim, b, wraps=False)
     if "src" in values:
         source = b.tensor(values["src"])
         value = source.value

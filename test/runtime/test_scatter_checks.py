@@ -41,7 +41,15 @@ def test_places_of_open_rows(name: str) -> None:
         x, places, y = given(*sizes)
         torch.testing.assert_close(compiled(x, places, y), function(x, places, y))
     x, places, y = given(2, 9, 3)
-    for wrong in (9, 63, 64, 65, 1000, -1000):  # behind the rows, the bound, and what marks padding
+    for wrong in (
+        9,
+        63,
+        64,
+        65,
+        1000,
+        -1,
+        -1000,
+    ):  # behind the rows, the bound, and what marks padding
         places[0, 4, 0] = wrong
         with pytest.raises(lamina.ExecutionError, match="index out of range"):
             compiled(x, places, y)
