@@ -8,13 +8,18 @@ from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import DenseIntOrFPElementsAttr, ModuleOp
 from xdsl.ir import Block, Operation, SSAValue
 
+from lamina.dialects.control import RepeatOp
 from lamina.dialects.loop import GenericOp, KernelOp, ReshapeOp
+from lamina.dialects.op_list import list_ops
 from lamina.lowering.loop_to_linalg.nests import nest_as_linalg
 from lamina.lowering.loop_to_linalg.reshapes import reshape_as_tensor_ops
 from lamina.lowering.upstream_text import drop_own_attributes, make_signless
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import VALUE
+from lamina.passes.defined_functions import defined_functions
 from lamina.passes.refusal import unsupported
+from lamina.passes.regions.inline_regions import inline_regions
+from lamina.passes.regions.unroll_layers import unroll_in
 
 CONVERTED: dict[type[Operation], Callable[..., list[SSAValue]]] = {
     GenericOp: nest_as_linalg,
@@ -36,8 +41,13 @@ _REASONS = {
 def convert(module: ModuleOp) -> None:
     """Change a program of the `loop` or `fused` layer in place.
 
-    Raises UnsupportedError, with the op and its place, for what has no form in MLIR.
+    Steps of repeats are written out. Raises UnsupportedError, with the op and its place, for what
+    has no form in MLIR.
     """
+    if any(isinstance(op, RepeatOp) for op in list_ops(module)):
+        inline_regions(module)
+        for function in defined_functions(module):
+            unroll_in(function.body.block)
     for function in list(module.body.block.ops):
         if not isinstance(function, func.FuncOp):
             raise unsupported(function, "stands at module level", "functions alone")

@@ -23,17 +23,22 @@ class InlineRegionsPass(ModulePass):
     name = "inline-regions"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
-        bodies = {f.sym_name.data: f for f in functions if REGION in f.attributes}
-        if not bodies:
-            return
-        for function in functions:
-            if function.sym_name.data not in bodies:
-                for block in function.body.blocks:
-                    _inline(block, bodies)
-        for function in bodies.values():
-            function.detach()
-            function.erase()
+        inline_regions(op)
+
+
+def inline_regions(module: ModuleOp) -> None:
+    """Put what `outline-regions` moved out of regions back, in place."""
+    functions = [f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)]
+    bodies = {f.sym_name.data: f for f in functions if REGION in f.attributes}
+    if not bodies:
+        return
+    for function in functions:
+        if function.sym_name.data not in bodies:
+            for block in function.body.blocks:
+                _inline(block, bodies)
+    for function in bodies.values():
+        function.detach()
+        function.erase()
 
 
 def _inline(block: Block, bodies: dict[str, func.FuncOp]) -> None:

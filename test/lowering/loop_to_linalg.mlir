@@ -111,3 +111,27 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   }
   func.return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Steps of a repeat are written out, also where its region is a function by now.
+func.func @main(%x: tensor<4xf32>, %v: tensor<4xf32>, %w: tensor<4xf32>) -> tensor<4xf32> {
+  %r = control.repeat from(%x) each(%v, %w) : (tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4xf32>):
+    %s = func.call @step(%a, %b) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @step(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> attributes {lamina.region} {
+  %t = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>, %b[i] : tensor<4xf32>) writes([i] store : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    loop.yield %m : f32
+  }
+  func.return %t : tensor<4xf32>
+}
+// CHECK:         func.func @main
+// CHECK:         linalg.generic {{.*}} ins(%x, %v
+// CHECK:         linalg.generic {{.*}}, %w
+// CHECK-NOT:     func.func private
