@@ -22,8 +22,10 @@ READING = {
     "aten::clone",
     "aten::copy_",
     "aten::empty_strided",
+    "aten::permute",
 }
-"""What cuts results to their size, copies the cut, and reads numbers of it."""
+"""What cuts results to their size, copies the cut, in the order of dimensions that eager mode's has
+in memory, and reads numbers of it."""
 
 
 def positions_after_a_write(x: torch.Tensor) -> torch.Tensor:
