@@ -11,7 +11,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS
 from lamina.dialects.schema.op import SchemaOp
-from lamina.passes.regions.repetitions import Made, Repetition, Steps
+from lamina.passes.regions.repetitions import Carried, Made, Repetition, Steps
 
 PRODUCTS = frozenset(
     {
@@ -31,14 +31,6 @@ FUNCTIONS = frozenset(
     name for row in ROWS if row.cost in ("function", "special") for name in row.overload_names
 )
 """Overloads that cost more than what they read."""
-
-
-@dataclass(frozen=True)
-class Carried:
-    """What the step in front has made; the first step reads `start`."""
-
-    made: Made
-    start: SSAValue
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,14 @@ Made = tuple[int, int]
 """What an op of a step makes: the op's place in the step, and which of its results."""
 
 
+@dataclass(frozen=True)
+class Carried:
+    """What the step in front has made; the first step reads `start`."""
+
+    made: Made
+    start: SSAValue
+
+
 class Steps:
     """The steps of a repetition among the ops of a block."""
 

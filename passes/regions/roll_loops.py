@@ -33,6 +33,7 @@ from lamina.passes.regions.collected_steps import (
 )
 from lamina.passes.regions.repetitions import (
     INDEX_ARGUMENTS,
+    Carried,
     Element,
     Made,
     Repetition,
@@ -79,14 +80,6 @@ def _roll_one(block: Block, least_steps: int) -> bool:
 
 
 @dataclass(frozen=True)
-class _Carried:
-    """What the step in front has made; the first step reads `start`."""
-
-    made: Made
-    start: SSAValue
-
-
-@dataclass(frozen=True)
 class _Elements:
     """Elements of a tensor in order, from `first` on, backwards if `step` is -1."""
 
@@ -119,7 +112,7 @@ class _Elements:
         return inserted("flip.default", before, value, [0]) if self.step < 0 else value
 
 
-_Source = Made | _Carried | _Elements | SSAValue
+_Source = Made | Carried | _Elements | SSAValue
 """Where an operand of a step comes from; a value is the same in all steps."""
 
 
@@ -145,7 +138,7 @@ class _Loop(Steps):
             self.sources.append(found)  # pyright: ignore[reportArgumentType]
             if not self._reads_alike(steps, place):
                 return False
-        return any(isinstance(s, _Carried) for sources in self.sources for s in sources)
+        return any(isinstance(s, Carried) for sources in self.sources for s in sources)
 
     def _reads_alike(self, steps: Sequence[Operation], place: int) -> bool:
         """Whether an op has one index in all steps, or takes the next element in each."""
@@ -172,14 +165,14 @@ class _Loop(Steps):
         behind, what = own[1]  # pyright: ignore[reportGeneralTypeIssues]
         if behind == 0:
             return what if own[0] == own[1] else None
-        return _Carried(what, values[0]) if behind == -1 and places[0] is None else None
+        return Carried(what, values[0]) if behind == -1 and places[0] is None else None
 
     # The scan
 
     def roll(self) -> None:
         """Puts a scan in the place of the steps."""
         flat = [source for sources in self.sources for source in sources]
-        carried = list(dict.fromkeys(s for s in flat if isinstance(s, _Carried)))
+        carried = list(dict.fromkeys(s for s in flat if isinstance(s, Carried)))
         walked = list(dict.fromkeys(s for s in flat if isinstance(s, _Elements)))
         walked = list(dict.fromkeys([*walked, *self.elements.values()]))
         places = [p for p in range(self.repetition.period) if p not in self.elements]
@@ -229,7 +222,7 @@ class _Loop(Steps):
 
     def _body(
         self,
-        carried: Sequence[_Carried],
+        carried: Sequence[Carried],
         walked: Sequence[_Elements],
         same: Sequence[SSAValue],
         sequences: Sequence[SSAValue],
