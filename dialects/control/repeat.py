@@ -21,7 +21,10 @@ from lamina.dialects.control.region_op import RegionOp
 from lamina.dialects.op_accessors import op_definition
 
 TIMES = "times"
-"""Attribute: how many steps there are, an integer of 1 or more."""
+"""Attribute: how many steps there are, an integer from 1 to `MOST_TIMES`."""
+
+MOST_TIMES = 4096
+"""Steps are written out, so that code grows with them; a scan is for more. Not measured."""
 
 
 @op_definition
@@ -117,6 +120,11 @@ class RepeatOp(RegionOp):
         times = self.attributes.get(TIMES)
         if not isinstance(times, IntegerAttr) or times.value.data < 1:
             raise VerifyException("control.repeat: 'times' is how many steps there are: 1 or more")
+        if times.value.data > MOST_TIMES:
+            raise VerifyException(
+                f"control.repeat: {times.value.data} steps are written out, at most {MOST_TIMES}; "
+                "a control.scan is for more"
+            )
         if [r.type for r in self.res[: len(self.starts)]] != [v.type for v in self.starts]:
             raise VerifyException(
                 "control.repeat: the first results must have the types of what is carried"

@@ -23,6 +23,7 @@ from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.control import RepeatOp, YieldOp
+from lamina.dialects.control.repeat import MOST_TIMES
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.schema.effects import IMPURE_TAGS
@@ -89,7 +90,7 @@ class RollLayersPass(ModulePass):
             return
         for shift, op in enumerate(period):
             shifted = found.shifted(shift)
-            if op.name in PRODUCTS and shifted.steps >= self.least_layers:
+            if op.name in PRODUCTS and self.least_layers <= shifted.steps <= MOST_TIMES:
                 yield shifted
 
 

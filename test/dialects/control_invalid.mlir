@@ -156,3 +156,14 @@ func.func @carried(%x: tensor<4xf32>) -> tensor<5xf32> {
   func.return %r : tensor<5xf32>
 }
 // CHECK: control.repeat: the first results must have the types of what is carried
+
+// -----
+
+func.func @many(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %r = control.repeat from(%x) : (tensor<4xf32>) -> tensor<4xf32> attributes {times = 1000000000 : i64} do {
+  ^bb0(%a: tensor<4xf32>):
+    control.yield %a : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+// CHECK: control.repeat: 1000000000 steps are written out, at most 4096; a control.scan is for more
