@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import takewhile
-from operator import eq
 
 from xdsl.ir import Operation, SSAValue
 
@@ -30,4 +29,4 @@ def ones_behind(shape: Sequence[int]) -> int:
 def equal_behind(one: Sequence[object], other: Sequence[object]) -> int:
     """How many of the last entries are equal."""
     pairs = zip(reversed(one), reversed(other), strict=False)
-    return len(list(takewhile(lambda pair: eq(*pair), pairs)))
+    return len(list(takewhile(lambda pair: pair[0] == pair[1], pairs)))

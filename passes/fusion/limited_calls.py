@@ -14,20 +14,21 @@ from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation
 
 from lamina.dialects.ir_links import block_ops
+from lamina.passes.cost.fusion_limits import MOST_KERNEL_COPIES
 from lamina.passes.fusion.kernel_ends import KernelCall
-
-_MOST_COPIES = 8
-"""Of a kernel: code grows with each. Calls that differ more share one, without limits."""
 
 
 def told_apart(
     kernel: func.FuncOp, calls: Sequence[KernelCall]
 ) -> Iterator[tuple[func.FuncOp, Sequence[KernelCall]]]:
-    """A kernel for each set of calls that agree, the given one among them, with these calls."""
+    """A kernel for each set of calls that agree, the given one among them, with these calls.
+
+    Calls that differ in too many ways share one, without limits.
+    """
     groups: dict[Hashable, list[KernelCall]] = {}
     for call in calls:
         groups.setdefault(_said(call), []).append(call)
-    if not 1 < len(groups) <= _MOST_COPIES:
+    if not 1 < len(groups) <= MOST_KERNEL_COPIES:
         yield kernel, calls
         return
     first, *others = groups.values()

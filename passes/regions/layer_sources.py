@@ -9,7 +9,7 @@ from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.elementwise import ROWS
+from lamina.dialects.elementwise import ROWS, spellings
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.regions.repetitions import Carried, Made, Repetition, Steps
 
@@ -28,7 +28,7 @@ PRODUCTS = frozenset(
 
 COPIES = frozenset({"aten._to_copy.default", "aten.clone.default"})
 FUNCTIONS = frozenset(
-    name for row in ROWS if row.cost in ("function", "special") for name in row.overload_names
+    name for row in ROWS if row.cost in ("function", "special") for name in spellings(row.name)
 )
 """Overloads that cost more than what they read."""
 
@@ -123,18 +123,12 @@ class Layers(Steps):
 
     def _source(self, values: Sequence[SSAValue]) -> Source | None:
         places = [self.made(value) for value in values]
-        first, second = places[:2]
-        if second is None:  # made outside
-            if any(place is not None for place in places):
-                return None
-            same = all(value is values[0] for value in values)
-            return values[0] if same else Own(tuple(values))
-        behind, what = 1 - second[0], second[1]
-        if any(place != (step - behind, what) for step, place in enumerate(places[1:], 1)):
+        if places[1] is not None:
+            return self.within(values)
+        if any(place is not None for place in places):
             return None
-        if behind == 0:
-            return what if first == (0, what) else None
-        return Carried(what, values[0]) if behind == 1 and first is None else None
+        same = all(value is values[0] for value in values)
+        return values[0] if same else Own(tuple(values))
 
     def _leave_outside(self, early: Sequence[int]) -> None:
         """Choose the places that stay outside among those that read nothing that is carried."""

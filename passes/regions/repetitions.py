@@ -81,6 +81,23 @@ class Steps:
         step, place = divmod(number, self.repetition.period)
         return step, (place, value.index)  # pyright: ignore[reportAttributeAccessIssue]
 
+    def within(self, values: Sequence[SSAValue]) -> Made | Carried | None:
+        """Where values come from that the second step and those behind it read of steps; None if it
+        is not the same for all, or further back than the step in front."""
+        first, second, *others = (self.made(value) for value in values)
+        assert second is not None, "the second step reads what steps make"
+        behind, what = 1 - second[0], second[1]
+        if any(place != (step - behind, what) for step, place in enumerate(others, 2)):
+            return None
+        if behind == 0:
+            return what if first == (0, what) else None
+        return Carried(what, values[0]) if behind == 1 and first is None else None
+
+    def hand_over(self, step: int, made: Made, result: SSAValue) -> None:
+        """Ops behind the steps read `result` for what a step has made."""
+        old = self.op(step, made[0]).results[made[1]]
+        old.replace_uses_with_if(result, lambda use: use.operation not in self.numbers)
+
     def read_behind(self, value: SSAValue) -> bool:
         """Whether an op reads a value that is none of the steps'."""
         return any(use.operation not in self.numbers for use in value.uses)

@@ -142,17 +142,11 @@ def _roll(layers: Layers) -> None:
     assert block is not None
     block.insert_op_before(op, layers.behind)
     for source, result in zip(groups.carried, op.res, strict=False):
-        _hand_over(layers, r.steps - 1, source.made, result)
+        layers.hand_over(r.steps - 1, source.made, result)
     for step, results in enumerate(op.own_results):
         for made, result in zip(wanted, results, strict=True):
-            _hand_over(layers, step, made, result)
+            layers.hand_over(step, made, result)
     _erase(layers)
-
-
-def _hand_over(layers: Layers, step: int, made: Made, result: SSAValue) -> None:
-    old = layers.op(step, made[0]).results[made[1]]
-    result.name_hint = old.name_hint
-    old.replace_uses_with_if(result, lambda use: use.operation not in layers.numbers)
 
 
 def _wanted(layers: Layers, inside: Sequence[int], carried: set[Made]) -> list[Made]:

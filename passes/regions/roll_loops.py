@@ -153,19 +153,13 @@ class _Loop(Steps):
 
     def _source(self, values: Sequence[SSAValue]) -> _Source | None:
         places = [self.made(value) for value in values]
-        own = [made and (made[0] - step, made[1]) for step, made in enumerate(places)]
-        if places[1] is None:  # made outside
-            if any(made is not None for made in places):
-                return None
-            if all(value is values[0] for value in values):
-                return values[0]
-            return _Elements.of([element_of(value) for value in values])
-        if any(made != own[1] for made in own[2:]):
+        if places[1] is not None:
+            return self.within(values)
+        if any(made is not None for made in places):
             return None
-        behind, what = own[1]  # pyright: ignore[reportGeneralTypeIssues]
-        if behind == 0:
-            return what if own[0] == own[1] else None
-        return Carried(what, values[0]) if behind == -1 and places[0] is None else None
+        if all(value is values[0] for value in values):
+            return values[0]
+        return _Elements.of([element_of(value) for value in values])
 
     # The scan
 
@@ -200,8 +194,7 @@ class _Loop(Steps):
         for values, result in stacks:
             read_whole(values, result, self.numbers)
         for carry, result in zip(carried, scan.results, strict=False):
-            last = self.op(r.steps - 1, carry.made[0]).results[carry.made[1]]
-            last.replace_uses_with_if(result, lambda use: use.operation not in self.numbers)
+            self.hand_over(r.steps - 1, carry.made, result)
         for values, result in stacks:
             read_elements(values, result, self.numbers)
         self._erase()

@@ -8,6 +8,8 @@ from typing import Any
 import torch
 from torch._dynamo.testing import CompileCounterWithBackend
 
+import lamina
+
 
 def check(
     function: Callable[..., Any],
@@ -32,3 +34,23 @@ def check(
                     torch.testing.assert_close(given, written, rtol=1e-4, atol=1e-5)
     if not options:
         assert counter.frame_count == graphs
+
+
+def check_sizes(
+    function: Callable[..., Any],
+    inputs: Callable[..., tuple[Any, ...]],
+    shapes: Sequence[tuple[int, ...]],
+    tolerance: float,
+) -> None:
+    """Of inputs of each shape a function gives what eager mode does, by fewer versions than shapes:
+    else none is padded."""
+    torch.manual_seed(0)
+    torch.compiler.reset()
+    compiled = torch.compile(function, backend="lamina", dynamic=True)
+    before = lamina.compile_count()
+    with torch.no_grad():
+        for shape in shapes:
+            given = inputs(*shape)
+            made, wanted = compiled(*given), function(*given)
+            torch.testing.assert_close(made, wanted, rtol=tolerance, atol=tolerance, equal_nan=True)
+    assert lamina.compile_count() - before < len(shapes)
