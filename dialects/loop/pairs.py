@@ -21,6 +21,8 @@ from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 
 TILE_PANEL = 2 * TILE_COLUMNS
 """Columns of a panel of matrix tiles: two by two of them share what they load."""
+PAIR_BYTES = 2
+"""Bytes of an element of a product in matrix tiles."""
 
 
 def verify_pairs(op: GenericOp, number: int) -> None:

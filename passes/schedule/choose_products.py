@@ -8,7 +8,7 @@ from math import prod
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
-from lamina.dialects.loop.pairs import TILE_PANEL, is_packed_in_tasks
+from lamina.dialects.loop.pairs import PAIR_BYTES, TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS
 from lamina.passes.cost.cache_shares import block_bytes
@@ -69,8 +69,6 @@ from lamina.passes.schedule.sweeps import (
     outputs_of,
 )
 
-PAIR_BYTES = 2
-"""Bytes of an element of a product in matrix tiles."""
 SUM_BYTES = 4
 """Bytes of one of its sums."""
 

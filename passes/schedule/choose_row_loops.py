@@ -8,7 +8,9 @@ from math import prod
 from lamina.codegen.target import Target
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.pairs import PAIR_BYTES, TILE_PANEL, is_packed_in_tasks, paired_term
 from lamina.dialects.loop.schedules import ProductTasks
+from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.cost.product_limits import (
     BLOCK_CYCLES,
     COPY_CYCLES,
@@ -29,6 +31,7 @@ from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.row_loops import most_row_loops
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sum_blocks import SumCut
+from lamina.passes.schedule.tile_terms import tile_cut
 
 
 def choose_row_loops(plan: ProductPlan, height: int, target: Target) -> ProductTasks:
@@ -41,12 +44,14 @@ def choose_row_loops(plan: ProductPlan, height: int, target: Target) -> ProductT
     given = (tasks.inner_rows, tasks.columns, stage.schedule.terms, stage.schedule.cache_read)
     if any(clause is not None for clause in given) or not blocks.is_blocked:
         return tasks
-    if shape.pairs is not None or shape.repacked or stage.reads[shape.b].axes:
+    if shape.repacked or stage.reads[shape.b].axes:
         return tasks
     if target.lanes(stage.bits) == 1 or any(open_rows(s.op) for s in plan.stages):
         return tasks
     count = _lines_in_front(stage, shape)
     lines = stage.extents[stage.rows[-1 - count]]
+    if shape.pairs is not None and not _walks_tiles(plan, lines, target):
+        return tasks
     terms = _block_terms(stage, shape, target)
     sums = lines * blocks.size * (shape.panel or 1) * stage.bits // 8
     if not count or (terms is not None and sums > target.l2_bytes // SUMS_SHARE):
@@ -56,14 +61,16 @@ def choose_row_loops(plan: ProductPlan, height: int, target: Target) -> ProductT
     cores = target.cores if tasks.parallel else 1
     if panels * others < EVEN_ROUNDS * cores and panels * others % cores:
         return tasks
+    if shape.pairs is not None:
+        decide(stage, terms=terms)
+        return tasks.completed_by(_walking(plan, count))
     apart = _cycles(stage, shape, blocks, height, target)
     apart += _first_line(stage, shape, blocks, height, lines, target)
     together = _cycles(stage, shape, blocks, height, target, lines, terms)
     if together * INNER_ROWS_GAIN > apart:
         return tasks
     decide(stage, terms=terms)
-    columns = panels if panels > 1 else None
-    return tasks.completed_by(ProductTasks(inner_rows=count, columns=columns))
+    return tasks.completed_by(_walking(plan, count))
 
 
 def choose_next_block(
@@ -74,6 +81,26 @@ def choose_next_block(
     if jam is None or rows <= jam.count or packed <= target.l2_bytes // PANELS_SHARE:
         return
     decide(stage, prefetch_panels=1)
+
+
+def _walking(plan: ProductPlan, count: int) -> ProductTasks:
+    """Tasks of a panel each that walk so many rows in front of the last."""
+    return ProductTasks(inner_rows=count, columns=plan.panels if plan.panels > 1 else None)
+
+
+def _walks_tiles(plan: ProductPlan, lines: int, target: Target) -> bool:
+    """Whether matrix tiles find constant panels nearer if a task walks so many lines.
+
+    They do where a panel leaves the nearest cache, or all of them the second-level one.
+    """
+    _, shape = plan.first
+    if shape.pairs == shape.a or is_packed_in_tasks(shape) or lines == 1:
+        return False
+    if not target.multiplies_tiles:
+        return False
+    panel_bytes = shape.size(shape.summed) * TILE_PANEL * PAIR_BYTES
+    far = plan.panels * panel_bytes > target.l2_bytes // PANELS_SHARE
+    return far or panel_bytes > target.l1d_bytes
 
 
 def _lines_in_front(stage: Stage, shape: Contraction) -> int:
@@ -150,12 +177,21 @@ def _rate(size: int, target: Target) -> float:
 
 def _block_terms(stage: Stage, shape: Contraction, target: Target) -> int | None:
     """Terms of a block of the sum that stays in the nearest cache; None where all do."""
-    row_bytes = (shape.panel or 1) * stage.bits // 8
+    tiled = shape.pairs is not None
+    row_bytes = (shape.panel or 1) * (PAIR_BYTES if tiled else stage.bits // 8)
     wanted = target.l1d_bytes // PANEL_SHARE // row_bytes
-    extents = [stage.extents[d] for d in shape.summed if stage.extents[d] != 1] or [1]
+    summed = [d for d in shape.summed if stage.extents[d] != 1] or shape.summed[:1]
+    extents = [stage.extents[d] for d in summed]
     if prod(extents) <= wanted:
         return None
     sizes = range(wanted * 3 // 2, 0, -1)
-    cuts = [n for n in sizes if SumCut.of(extents, n) is not None]
-    steps = [n for n in cuts if n % SUM_UNROLL == 0] or cuts
-    return next((n for n in steps if wanted // 2 < n <= wanted), steps[0])
+    if shape.pairs is None:
+        cuts = [n for n in sizes if SumCut.of(extents, n) is not None]
+        steps = [n for n in cuts if n % SUM_UNROLL == 0] or cuts
+        return next((n for n in steps if wanted // 2 < n <= wanted), steps[0])
+    place = summed.index(paired_term(shape, shape.pairs))
+    if len(extents) == 1:
+        size = -(-extents[0] // -(-extents[0] // wanted))
+        return -(-size // TILE_TERMS) * TILE_TERMS
+    steps = [n for n in sizes if tile_cut(extents, place, n) is not None]
+    return next((n for n in steps if wanted // 2 < n <= wanted), next(iter(steps), None))

@@ -27,6 +27,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.live_rows import LiveRowsAttr
+from lamina.dialects.loop.pairs import PAIR_BYTES
 from lamina.dialects.loop.schedules import (
     SCHEDULE,
     NestSchedule,
@@ -49,7 +50,7 @@ from lamina.passes.cost.team_cost import (
     team_pays,
 )
 from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
-from lamina.passes.schedule.choose_products import PAIR_BYTES, choose_products
+from lamina.passes.schedule.choose_products import choose_products
 from lamina.passes.schedule.choose_rows import choose_rows, work
 from lamina.passes.schedule.choose_sweeps import decide, element_bits
 from lamina.passes.schedule.extended_choosers import choose_by_extensions, is_given

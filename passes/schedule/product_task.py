@@ -88,7 +88,7 @@ class ProductTask(ABC):
         tiles = self._tiles(emit, product, together, part)
         packing, copy, lines = tiles.packing, tiles.copy, self.lines
         cut = SumCut(0, stage.extents[product.summed[0]])
-        if copy is not None or product.shape.pairs is None:
+        if copy is not None or product.shape.pairs is None or lines.places:
             cut = sum_cut(product) or cut
         extents = [stage.extents[d] for d in product.summed]
         whole: Index | None = self._whole_panels(product, tiles)
@@ -128,7 +128,9 @@ class ProductTask(ABC):
                     lines.each(deeper, tiled_line)
 
                 def tiled(deeper: Emitter, first: Index, last: Index) -> None:
-                    over_panels(deeper, (first, last), whole if terms.is_last else None, panel)
+                    # Panels that are packed in pairs may have fewer tiles at the end.
+                    masks = terms.is_last or product.shape.pairs is not None
+                    over_panels(deeper, (first, last), whole if masks else None, panel)
 
                 def group(deeper: Emitter, at: Index) -> None:
                     assert packing is not None
@@ -181,7 +183,7 @@ class ProductTask(ABC):
                     f"cache_read: of read {shape.a}, beside terms that are a multiple of "
                     f"{TILE_TERMS}, where tasks pack pairs, and rows are one dimension",
                 )
-            return TileProduct(product, self.memory, emit, together, part)
+            return TileProduct(product, self.memory, emit, together, part, self.lines)
         tile = tile_of(product)
         packing = self._panel_copy(emit, product, together)
         tiles = ProductEmitter(product, self.memory, tile, part, packing, self.lines, together)

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import partial
 
-from xdsl.dialects.builtin import FloatAttr, bf16, f32
+from xdsl.dialects.builtin import bf16, f32
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
@@ -32,22 +32,24 @@ from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.pair_panels import PairPanels
+from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.row_operand import TileCopy
-from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START
+from lamina.passes.schedule.stages import LOCAL_ROW, ROW_START, TERM_START
 from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, over_sum
+from lamina.passes.schedule.tile_operands import TileOperands
 from lamina.passes.schedule.tile_results import PAIR_SUMS, Place, TileResults
-from lamina.passes.schedule.tile_terms import ZeroTerms, fill_tile, over_terms
+from lamina.passes.schedule.tile_terms import ZeroTerms, over_terms, tile_cut
 from lamina.passes.schedule.tile_unit import (
-    PAIR_ROW,
     PANEL_TILES,
     MatrixTiles,
+    PairDots,
     TilePlace,
     TileProducts,
     tile_unit,
 )
 
 
-class TileProduct(TileResults):
+class TileProduct(TileOperands, TileResults):
     """Emits the tiles of one contraction stage that is packed in pairs."""
 
     def __init__(
@@ -57,8 +59,10 @@ class TileProduct(TileResults):
         emit: Emitter,
         together: int,
         part: PartOfSum | None = None,
+        lines: RowLoops | None = None,
     ) -> None:
-        """Panels that are packed here are packed `together`.
+        """Panels that are packed here are packed `together`, and so many are those of a task that
+        walks `lines`.
 
         A part of the sum begins at a tile and ends at one or with the sum.
         """
@@ -79,6 +83,8 @@ class TileProduct(TileResults):
         self.together = together
         self.most = product.most
         self.unit = tile_unit(product)
+        self.lines = lines or RowLoops()
+        self.cut = self._line_cut()
         self.block_terms = self._block_terms()
         self.copy: TileCopy | None = None
         if stage.schedule.cache_read:
@@ -86,6 +92,8 @@ class TileProduct(TileResults):
             self.copy = TileCopy(emit, product, memory, terms)
             self.direct = self.copy.access
         self.first: Index = 0
+        self.first_waiting: Index = 0
+        """The first panel whose sums wait."""
         self.panels: PairPanels | None = None
         self.buffers = self._double_buffer(emit, part)
         if self.buffers is not None:
@@ -109,14 +117,15 @@ class TileProduct(TileResults):
         if self.turned:
             self.columns_first = emit.add(alloca_op(f32, PAIR_SUMS))
         self.waiting = self.sums
-        if self.block_terms < stage.extents[self.term]:
-            size = self._pairs * PAIR_SUMS * (1 if self.copy is None else together)
+        if self.cut is not None or self.block_terms < stage.extents[self.term]:
+            panels = 1 if self.copy is None and self.cut is None else together
+            size = self.lines.count * self._pairs * PAIR_SUMS * panels
             self.waiting = emit.add(alloca_op(f32, size))
         self.tail = self.paired
         if stage.extents[self.term] % TILE_TERMS and self.copy is None:
             size = 2 * TILE_ROWS * TILE_TERMS
             self.tail = emit.add(alloca_op(bf16, size))
-        if self.outer_terms and (part is not None or stage.schedule.terms is not None):
+        if self.outer_terms and self.cut is None and (part or stage.schedule.terms is not None):
             raise illegal(stage.op, "terms: of a sum over one dimension")
         self.terms: tuple[Index, Index] = part.ends if part else (0, stage.extents[self.term])
         if part is not None and self.block_terms < stage.extents[self.term]:
@@ -159,10 +168,24 @@ class TileProduct(TileResults):
         """Pairs of tiles of a panel, at most; those of packed rows begin at a tile in front."""
         return -(-(self.most + TILE_ROWS) // self.span)
 
+    def _line_cut(self) -> SumCut | None:
+        """The blocks of the sum that all lines of a task take before any takes the next one."""
+        terms = self.stage.schedule.terms
+        if terms is None or not self.lines.places:
+            return None
+        summed = self.product.summed
+        extents = [self.stage.extents[d] for d in summed]
+        cut = tile_cut(extents, summed.index(self.term), terms)
+        if cut is None or self.turned or self.packs or isinstance(self.unit, PairDots):
+            reason = f"of matrix tiles, by panels that are packed, whole tiles of {TILE_TERMS}"
+            sizes = " x ".join(map(str, extents))
+            raise illegal(self.stage.op, f"terms = {terms}: {reason} of a sum over {sizes}")
+        return cut
+
     def _block_terms(self) -> int:
         """Terms of the sum that all tiles of a panel take before any takes those behind them."""
         extent, terms = self.stage.extents[self.term], self.stage.schedule.terms
-        if terms is None:
+        if terms is None or self.cut is not None:
             return extent
         if terms % TILE_TERMS:
             raise illegal(self.stage.op, f"terms = {terms}: a multiple of {TILE_TERMS}")
@@ -175,6 +198,7 @@ class TileProduct(TileResults):
 
     def begin(self, emit: Emitter, env: Env, panels: tuple[Index, Index]) -> None:
         """What comes in front of a range of panels."""
+        self.first_waiting = panels[0]
         if self.buffers is not None:
             self.buffers.begin(emit, env, panels)
 
@@ -207,6 +231,10 @@ class TileProduct(TileResults):
         first_pair: Index = 0
         if self.copy is not None:
             first_pair = emit.times(emit.minus(panel, self.first), self._pairs)
+        if self.cut is not None:
+            number = emit.times(emit.minus(panel, self.first_waiting), self.lines.count)
+            number = emit.plus(number, emit.quotient(env[ROW_START], self.lines.length))
+            first_pair = emit.times(number, self._pairs)
         if self.zeros is not None:
             self._add_zero_terms(emit, env, panel, -(-width // TILE_COLUMNS))
 
@@ -232,7 +260,7 @@ class TileProduct(TileResults):
                 done = outer.quotient(outer.plus(outer.minus(high, low), span - 1), span)
                 buffers.pack_rest(outer, env, here, done)
 
-        if self.copy is not None:
+        if self.copy is not None or self.cut is not None:
             sums(emit, block)
         else:
             cut = SumCut(0, self.block_terms)
@@ -318,10 +346,13 @@ class TileProduct(TileResults):
             sums = self._whole_sums(emit, env, begun, dots)
             self._finish(emit, env, place, list(slots), part, sums)
             return
-        end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
-        sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
-        if terms.count % TILE_TERMS:
-            sums = dots(emit, end, sums, True)
+        if self.cut is not None:
+            sums = self._whole_sums(emit, env, begun, dots, terms)
+        else:
+            end = emit.plus(terms.low, terms.count - terms.count % TILE_TERMS)
+            sums = emit.loop(terms.low, end, TILE_TERMS, begun, step)
+            if terms.count % TILE_TERMS:
+                sums = dots(emit, end, sums, True)
         if terms.is_last:
             self._finish(emit, env, place, list(slots), part, sums)
             return
@@ -329,65 +360,33 @@ class TileProduct(TileResults):
             unit.store(emit, sums[number * unit.values : (number + 1) * unit.values], slot)
 
     def _whole_sums(
-        self, emit: Emitter, env: Env, begun: list[SSAValue], dots: Callable[..., list[SSAValue]]
+        self,
+        emit: Emitter,
+        env: Env,
+        begun: list[SSAValue],
+        dots: Callable[..., list[SSAValue]],
+        block: SumBlock | None = None,
     ) -> list[SSAValue]:
-        """The sums of some tiles over all terms, for each position of those that are outer ones."""
+        """The sums of some tiles over all terms, for each position of those that are outer ones.
+
+        Of a block, `env` has the positions of the dimensions in front of the one that is cut.
+        """
         extents = self.stage.extents
+        ranges: dict[int, tuple[Index, Index]] = {d: (0, extents[d]) for d in self.outer_terms}
+        ranges[self.term] = self.terms
+        if self.cut is not None and block is not None:
+            in_front = self.product.summed[: self.cut.place]
+            ranges = {d: ends for d, ends in ranges.items() if d not in in_front}
+            cut = self.product.summed[self.cut.place]
+            ranges[cut] = block.low, emit.plus(block.low, block.count)
+        terms, outer = ranges.pop(self.term), list(ranges)
 
         def point(inner: Emitter, at: list[Index], sums: list[SSAValue]) -> list[SSAValue]:
-            around = {**env, **dict(zip(self.outer_terms, at, strict=True))}
+            around = {**env, **dict(zip(outer, at, strict=True))}
             step = partial(dots, around=around)
-            return over_terms(inner, self.terms, extents[self.term], sums, step)
+            return over_terms(inner, terms, extents[self.term], sums, step)
 
-        return emit.nest([(0, extents[d]) for d in self.outer_terms], begun, point)
-
-    def _start(self, emit: Emitter, column: int) -> list[SSAValue]:
-        """What the sums of a tile begin with: 0, or the products with zeros."""
-        return self.unit.zero(emit) if self.zeros is None else self.zeros.tile(emit, column)
-
-    def _add_zero_terms(self, emit: Emitter, env: Env, panel: Index, across: int) -> None:
-        assert self.zeros is not None
-        first = emit.times(emit.minus(panel, self.first), PANEL_TILES)
-
-        def paired(inner: Emitter, number: int, at: Index) -> TilePlace:
-            return self._paired(inner, env, inner.plus(first, number), at)
-
-        self.zeros.add_up(emit, paired, across)
-
-    def zero_vectors(self, emit: Emitter, env: Env, panel: int) -> list[SSAValue]:
-        """What the sums of each row begin with in a panel, in vectors of the columns of a tile."""
-        if self.zeros is None:
-            return [emit.splat(FloatAttr(0.0, f32), TILE_COLUMNS)] * PANEL_TILES
-        width = min(TILE_PANEL, self.stage.extents[self.column] - panel * TILE_PANEL)
-        across = -(-width // TILE_COLUMNS)
-        self._add_zero_terms(emit, env, panel, across)
-        return self.zeros.row(emit, across)
-
-    def _direct(self, emit: Emitter, position: Env, number: int, partly: bool) -> TilePlace:
-        """A tile of the operand that is read as it stands, zeros after the end of the sum."""
-        form = self.memory.layout(self.direct)
-        across = self.column if self.turned else self.row
-        stride = form.coefficient(across)
-        stride += 0 if self.turned else form.coefficient(LOCAL_ROW)
-        if self.copy is not None:
-            stride, partly = TILE_TERMS, False  # it has zeros behind the sum
-        flat = self.memory.flat[self.direct.memory]
-        at: Index = emit.linear(form, position)
-        if partly:
-            filled = TilePlace(self.tail, number * TILE_ROWS * TILE_TERMS, TILE_TERMS)
-            rest = self.stage.extents[self.term] % TILE_TERMS
-            fill_tile(emit, TilePlace(flat, at, stride), filled, rest, self.unit.height)
-            return filled
-        return TilePlace(flat, at, stride)
-
-    def _paired(self, emit: Emitter, env: Env, tile: Index, term: Index) -> TilePlace:
-        """A tile of the operand that is packed in pairs."""
-        if self.copy is not None:
-            term = emit.minus(term, env[TERM_START])
-        at = emit.plus(emit.times(tile, self.tile_stride), emit.times(term, TILE_COLUMNS))
-        for dim, stride in self.outer.items():
-            at = emit.plus(at, emit.times(env.get(dim, 0), stride))
-        return TilePlace(self.paired, at, PAIR_ROW)
+        return emit.nest(list(ranges.values()), begun, point)
 
     def pack(self, emit: Emitter, env: Env, first: Index, block: SumBlock) -> None:
         """Pack the columns of as many panels as are packed together, from panel `first` on."""

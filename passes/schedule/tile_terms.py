@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16, f32
@@ -13,12 +13,22 @@ from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS, TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.packed_product import PartOfSum
+from lamina.passes.schedule.sum_blocks import SumCut
 from lamina.passes.schedule.tile_unit import TilePlace, TileProducts, TileUnit
 
 TileStep = Callable[[Emitter, Index, list[SSAValue], bool], list[SSAValue]]
 """The sums after a tile of terms, and whether that is filled only in part."""
 PairedTile = Callable[[Emitter, int, Index], TilePlace]
 """Of a panel, the tile by number that is packed in pairs, at a term."""
+
+
+def tile_cut(extents: Sequence[int], place: int, terms: int) -> SumCut | None:
+    """Blocks of so many terms of a sum, of which number `place` is in tiles: whole ones, or all of
+    them in a block. None where there are no such blocks."""
+    cut = SumCut.of(extents, terms)
+    if cut is None or cut.place != place:
+        return cut
+    return cut if cut.count % TILE_TERMS == 0 or cut.count >= extents[place] else None
 
 
 def over_terms(
@@ -111,4 +121,4 @@ class ZeroTerms:
         return [emit.add(vector.LoadOp(self.starts, [at], kind)) for at in places]
 
 
-__all__ = ["TileStep", "ZeroTerms", "over_terms"]
+__all__ = ["TileStep", "ZeroTerms", "over_terms", "tile_cut"]

@@ -92,3 +92,54 @@ func.func private @panels(%a: memref<20x64xf32>, %b: memref<64x2048xf16>, %c: me
 }
 // CHECK-LABEL: @panels
 // CHECK:         tile = d1 x 128
+
+// -----
+
+// Each line of a small image would read 295 KB of each panel. A task walks all lines by blocks of 16 KB, which stay in the
+// nearest cache.
+func.func private @lines(%a: memref<9x9x512xbf16>, %b: memref<3x3x32x256x16x2xbf16>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, r, s, k) in [7, 7, 512, 3, 3, 512] reads(%a[y + r, x + s, k] : memref<9x9x512xbf16>, %b[r, s, n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<3x3x32x256x16x2xbf16>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @lines
+// CHECK-SAME:    columns = 16, inner_rows = 1
+// CHECK:         #loop.schedule<terms = 256>
+
+// -----
+
+// A sum over one dimension is taken in equal blocks, of 224 terms for 640.
+func.func private @pixels(%a: memref<14x14x640xbf16>, %b: memref<32x320x16x2xbf16>, %c: memref<14x14x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [14, 14, 512, 640] reads(%a[y, x, k] : memref<14x14x640xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<32x320x16x2xbf16>) writes([y, x, n] add into %c : memref<14x14x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @pixels
+// CHECK-SAME:    columns = 16, inner_rows = 1
+// CHECK:         #loop.schedule<terms = 224>
+
+// -----
+
+// Panels that stay near as they are leave lines to tasks.
+func.func private @few_channels(%a: memref<28x28x128xbf16>, %b: memref<8x64x16x2xbf16>, %c: memref<28x28x128xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [28, 28, 128, 128] reads(%a[y, x, k] : memref<28x28x128xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<8x64x16x2xbf16>) writes([y, x, n] add into %c : memref<28x28x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @few_channels
+// CHECK-NOT:     inner_rows
