@@ -47,7 +47,8 @@ MAX_CONTRACTIONS = 2
 
 
 def initial_rows(op: GenericOp) -> tuple[int, ...]:
-    """Parallel dimensions in the order in which the first result is laid out."""
+    """Parallel dimensions in the order in which the first result is laid out, but for those of one
+    position: what reads them need not have such a dimension."""
     reduced = set(op.reduction_dims)
     written = forms_of(op.write_maps[0], op.extents)
     rows: list[int] = []
@@ -55,7 +56,7 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
         dims = [dim for dim, _ in sorted(form.terms, key=lambda term: -term[1])]
         if reduced.intersection(dims):
             break
-        rows += dims
+        rows += [dim for dim in dims if op.extents[dim] != 1]
     return tuple(rows)
 
 

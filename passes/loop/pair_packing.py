@@ -12,12 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection
 from math import prod
 
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, bf16, f32
-from xdsl.ir import Block, Region, SSAValue
+from xdsl.dialects.builtin import FloatAttr, bf16
+from xdsl.ir import Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop import GenericOp, YieldOp, before_reshapes
+from lamina.dialects.loop import GenericOp, before_reshapes
 from lamina.dialects.loop.access import (
     forms_of,
     map_of,
@@ -30,9 +29,11 @@ from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout, paired_outer
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.cost.product_limits import LEAST_PRODUCT, NEAR_VALUES
+from lamina.passes.loop.gather_windows import Windows, gather_windows, widened_product
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again
+from lamina.passes.loop.unit_rows import with_unit_row
 from lamina.passes.loop.widened_operands import Operand, widened_operand
 
 LEAST_TERMS = TILE_TERMS
@@ -45,10 +46,17 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
     Only where the program did not ask for f32 itself: tiles take subnormal numbers for zeros, as
     eager mode's products of bf16 do. Rows are packed if there are `least_rows` of them.
     """
-    op = shape.op
-    operands = [half for number in (0, 1) if (half := widened_operand(op, number)) is not None]
+    operands = [half for n in (0, 1) if (half := widened_operand(shape.op, n)) is not None]
     if len(operands) != 2 or not _fits(shape):
         return False
+    if not shape.rows:
+        if (rowed := _with_row(shape, operands, invariants)) is None:
+            return False
+        shape, operands = rowed
+    if (windows := _few_channels(shape, operands, invariants)) is not None:
+        shape, operands = gather_windows(shape, windows, operands)
+        invariants = {*invariants, operands[shape.b].value}
+    op = shape.op
     term = _term(shape, operands)
     if op.extents[term] < LEAST_TERMS:
         return False
@@ -72,7 +80,7 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
             operands[number] = _turned_copy(shape, operands[number], term)
         inputs[number], maps[number] = _paired_copy(shape, number, operands[number], term)
     op.detach_region(op.body)
-    op.add_region(Region(_body()))
+    op.add_region(Region(widened_product()))
     pads: list[FloatAttr | None] = [None, None]
     if op.pad_values[shape.a] is not None:
         pads[shape.a] = FloatAttr(0.0, bf16)
@@ -87,9 +95,41 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
 def _fits(shape: Contraction) -> bool:
     """Whether a product has the dimensions of one in matrix tiles, and enough to do."""
     op = shape.op
-    if 0 in op.extents or not shape.rows or op.extents[shape.inner_row] < 2:
+    if 0 in op.extents or (shape.rows and op.extents[shape.inner_row] < 2):
         return False
     return op.extents[shape.inner_column] >= TILE_COLUMNS and prod(op.extents) >= LEAST_PRODUCT
+
+
+def _few_channels(
+    shape: Contraction, operands: list[Operand], invariants: Collection[SSAValue]
+) -> Windows | None:
+    """How rows slide by constant columns, if their channels fill no tile of terms, and all elements
+    of a window do; None otherwise."""
+    a, b, op = shape.a, shape.b, shape.op
+    fixed = [is_constant(operand.value, invariants) for operand in operands]
+    if len(shape.summed) < 2 or fixed[a] or not fixed[b] or len(shape.columns) > 1:
+        return None
+    if op.extents[shape.inner_column] < TILE_PANEL or shape.size(shape.summed) < LEAST_TERMS:
+        return None
+    pad = op.pad_values[a]
+    if op.pad_values[b] is not None or (isinstance(pad, FloatAttr) and pad.value.data != 0):
+        return None
+    windows = Windows.of(shape, operands[a])
+    return windows if windows and windows.pixel(operands[a]) < LEAST_TERMS else None
+
+
+def _with_row(
+    shape: Contraction, operands: list[Operand], invariants: Collection[SSAValue]
+) -> tuple[Contraction, list[Operand]] | None:
+    """The product of a single row by constant columns as one with rows, and its operands; None of
+    other ones."""
+    a, b, op = shape.a, shape.b, shape.op
+    fixed = [is_constant(operand.value, invariants) for operand in operands]
+    if fixed[a] or not fixed[b] or shape.batch or (len(shape.columns), len(shape.summed)) != (1, 1):
+        return None
+    if any(op.pad_values) or op.extents[shape.summed[0]] < LEAST_TERMS:
+        return None
+    return with_unit_row(shape, operands)
 
 
 def _give_border(op: GenericOp, number: int) -> None:
@@ -116,15 +156,6 @@ def _has_border(shape: Contraction) -> bool:
     if op.pad_values[shape.b] is not None or not isinstance(pad, FloatAttr) or forms is None:
         return False
     return pad.value.data == 0 and are_windows(op, forms) and reads_again(op, forms)
-
-
-def _body() -> Block:
-    """Widens two bf16, multiplies them."""
-    body = Block(arg_types=[bf16, bf16])
-    wide = [arith.ExtFOp(argument, f32) for argument in body.args]
-    product = arith.MulfOp(wide[0], wide[1])
-    body.add_ops([*wide, product, YieldOp([product.result])])
-    return body
 
 
 def _packed_read(

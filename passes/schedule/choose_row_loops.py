@@ -99,7 +99,7 @@ def _walks_tiles(plan: ProductPlan, lines: int, target: Target) -> bool:
     if not target.multiplies_tiles:
         return False
     panel_bytes = shape.size(shape.summed) * TILE_PANEL * PAIR_BYTES
-    far = plan.panels * panel_bytes > target.l2_bytes // PANELS_SHARE
+    far = plan.panels * panel_bytes >= target.l2_bytes // PANELS_SHARE
     return far or panel_bytes > target.l1d_bytes
 
 

@@ -124,6 +124,44 @@ def test_values(name: str, constant: bool, target: str) -> None:
 
 
 @pytest.mark.parametrize("target", MULTIPLIERS)
+@pytest.mark.parametrize(
+    ("op", "left", "right", "result"),
+    [
+        ("linear", (1, 600), (130, 600), (1, 130)),
+        ("linear", (1, 1, 67), (1000, 67), (1, 1, 1000)),
+        ("mm", (1, 2048), (2048, 33), (1, 33)),
+    ],
+)
+def test_one_row_by_constant_columns(
+    op: str, left: Shape, right: Shape, result: Shape, target: str
+) -> None:
+    a, b = _numbers(left, 1), _numbers(right, 2)
+    text = _program(op, left, right, result, constant=True)
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", target=target), Context())
+    assert MULTIPLIERS[target] in str(module)
+    matrices = a, b.swapaxes(-1, -2) if op == "linear" else b
+    _check(run_module(module, {"arg0": a.copy(), "w": b.copy()})[0], *matrices)
+    if Target.parse(target).runs_here():
+        compiled = lamina.compile(text, target=target, cache=False, constants={"w": b})
+        _check(compiled(a), *matrices)
+
+
+@pytest.mark.parametrize("target", MULTIPLIERS)
+def test_one_row_by_columns_of_the_call_is_not_packed(target: str) -> None:
+    text = _program("linear", (1, 600), (50, 600), (1, 50))
+    assert "pairs = " not in _fused(text, target)
+    constant = _program("linear", (600,), (50, 600), (50,), constant=True)
+    assert "pairs = " not in _fused(constant, target), "no axis is a row"
+
+
+def _fused(text: str, target: str) -> str:
+    module = lamina.parse(text)
+    run_pipeline(module, pipeline(start="aten", stop="fused", target=target), Context())
+    return str(module)
+
+
+@pytest.mark.parametrize("target", MULTIPLIERS)
 @pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 3e38])
 def test_special_values_stay_in_their_rows_and_columns(special: float, target: str) -> None:
     a, b = np.ones((37, 67), BF16), np.ones((45, 67), BF16)

@@ -49,7 +49,13 @@ CASES = {
     "5x1, no border": Case(32, 32, (9, 16), window=(5, 1), padding=0),
     "1-d": Case(32, 32, (40,), window=5, padding=2),
     "3-d": Case(32, 32, (2, 3, 3)),
+    "three channels": Case(3, 40, (9, 11), window=5, stride=2, padding=2),
+    "three channels, images": Case(3, 33, (9, 11), window=(4, 3), padding=0, images=2),
+    "one channel": Case(1, 32, (13, 9), window=6, padding=3),
+    "two channels, 3-d": Case(2, 32, (4, 4, 5), window=3, padding=1),
 }
+GATHERED = tuple(name for name, case in CASES.items() if case.channels < 32)
+"""Cases whose windows are gathered, as their channels fill no tile."""
 
 
 DOTS_INTERPRETED = (TAILS, "steps of two")
@@ -98,7 +104,9 @@ def test_values(name: str, target: str) -> None:
     arrays = {name: _array(value) for name, value in given.items()}
     run_pipeline(module, pipeline(start="aten", stop="fused", target=target), Context())
     shapes = [s for op in module.walk() if isinstance(op, GenericOp) and (s := Contraction.of(op))]
-    assert any(shape.pairs is not None and len(shape.summed) > 1 for shape in shapes)
+    paired = [len(shape.summed) for shape in shapes if shape.pairs is not None]
+    assert 1 in paired if name in GATHERED else max(paired) > 1
+    assert ('"gather"' in str(module)) == (name in GATHERED)
     run_pipeline(module, pipeline(start="fused", target=target), Context())
     assert MULTIPLIERS[target] in str(module)
     results: list[np.ndarray] = []

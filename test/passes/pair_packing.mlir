@@ -162,3 +162,103 @@ func.func @main(%a: tensor<1x9x9x32xbf16>, %b: tensor<48x32x3x3xbf16>) -> tensor
 // CHECK-LABEL: @main
 // CHECK-NOT:     pairs = 
 // CHECK:         func.return
+
+// -----
+
+// A single row by constant columns gets its dimension of one position back, behind the columns.
+func.func @row(%a: tensor<1x600xbf16>, %b: tensor<130x600xbf16> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x130xf32> {
+  %x = loop.generic (j) in [600] reads(%a[0, j] : tensor<1x600xbf16>) writes([0, j] store : tensor<1x600xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j) in [130, 600] reads(%b[i, j] : tensor<130x600xbf16>) writes([i, j] store : tensor<130x600xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (n, k) in [130, 600] reads(%x[0, k] : tensor<1x600xf32>, %y[n, k] : tensor<130x600xf32>) writes([0, n] add : tensor<1x130xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x130xf32>
+}
+// CHECK-LABEL: @row
+// CHECK:         [[W:%\S+]] = loop.generic {{.*}} in [9, 304, 16, 2]
+// CHECK:         loop.generic (d0, d1, d2) in [130, 1, 600] reads(%a[d1, d2] : tensor<1x600xbf16>, [[W]][d0 floordiv 16, d2 floordiv 2, d0 mod 16, d2 mod 2] : tensor<9x304x16x2xbf16>) writes([d1, d0] add : tensor<1x130xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 1>}
+
+// -----
+
+// Columns that come with the call are not packed for one row.
+func.func @given(%a: tensor<1x600xbf16>, %b: tensor<130x600xbf16>) -> tensor<1x130xf32> {
+  %x = loop.generic (j) in [600] reads(%a[0, j] : tensor<1x600xbf16>) writes([0, j] store : tensor<1x600xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j) in [130, 600] reads(%b[i, j] : tensor<130x600xbf16>) writes([i, j] store : tensor<130x600xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (n, k) in [130, 600] reads(%x[0, k] : tensor<1x600xf32>, %y[n, k] : tensor<130x600xf32>) writes([0, n] add : tensor<1x130xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x130xf32>
+}
+// CHECK-LABEL: @given
+// CHECK-NOT:     pairs
+
+// -----
+
+// Windows over three channels are gathered from an image with its border, pixels of a line behind one another.
+func.func @first(%a: tensor<1x3x32x32xbf16>, %b: tensor<64x3x7x7xbf16> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x16x16x64xf32> {
+  %x = loop.generic (c, i, j) in [3, 32, 32] reads(%a[0, c, i, j] : tensor<1x3x32x32xbf16>) writes([0, c, i, j] store : tensor<1x3x32x32xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (n, c, r, s) in [64, 3, 7, 7] reads(%b[n, c, r, s] : tensor<64x3x7x7xbf16>) writes([n, c, r, s] store : tensor<64x3x7x7xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (i, j, n, c, r, s) in [16, 16, 64, 3, 7, 7] reads(%x[0, c, i * 2 + r - 3, j * 2 + s - 3] pad 0.0 : f32 : tensor<1x3x32x32xf32>, %y[n, c, r, s] : tensor<64x3x7x7xf32>) writes([0, i, j, n] add : tensor<1x16x16x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x16x16x64xf32>
+}
+// CHECK-LABEL: @first
+// CHECK:         [[I:%\S+]] = loop.generic (d0, d1, d2) in [37, 37, 3] reads(%a[0, d2, d0 + -3, d1 + -3] pad 0.000000e+00 : bf16 : tensor<1x3x32x32xbf16>) writes([d0, (d1 * 3) + d2] store : tensor<37x111xbf16>)
+// CHECK:         [[G:%\S+]] = loop.generic (d0, d1, d2, d3) in [16, 16, 7, 21] reads([[I]][(d0 * 2) + d2, (d1 * 6) + d3] : tensor<37x111xbf16>) writes([d0, d1, (d2 * 21) + d3] store : tensor<16x16x147xbf16>) attributes {lamina.op = "gather"
+// CHECK:         loop.generic (d0, d1, d2, d3) in [64, 7, 7, 3] reads(%b[d0, d3, d1, d2] : tensor<64x3x7x7xbf16>) writes([d0, ((d1 * 21) + (d2 * 3)) + d3] store : tensor<64x147xbf16>) attributes {lamina.op = "turn"
+// CHECK:         loop.generic (d0, d1, d2, d3) in [16, 16, 64, 147] reads([[G]][d0, d1, d3] : tensor<16x16x147xbf16>, {{.*}} : tensor<4x80x16x2xbf16>) writes([0, d0, d1, d2] add : tensor<1x16x16x64xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 1>}
+
+// -----
+
+// Steps along a line that leave pixels out are no runs.
+func.func @dilated(%a: tensor<1x3x32x32xbf16>, %b: tensor<64x3x7x7xbf16> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x14x14x64xf32> {
+  %x = loop.generic (c, i, j) in [3, 32, 32] reads(%a[0, c, i, j] : tensor<1x3x32x32xbf16>) writes([0, c, i, j] store : tensor<1x3x32x32xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (n, c, r, s) in [64, 3, 7, 7] reads(%b[n, c, r, s] : tensor<64x3x7x7xbf16>) writes([n, c, r, s] store : tensor<64x3x7x7xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (i, j, n, c, r, s) in [14, 14, 64, 3, 7, 7] reads(%x[0, c, i + r * 3, j + s * 3] : tensor<1x3x32x32xf32>, %y[n, c, r, s] : tensor<64x3x7x7xf32>) writes([0, i, j, n] add : tensor<1x14x14x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x14x14x64xf32>
+}
+// CHECK-LABEL: @dilated
+// CHECK-NOT:     pairs = 
