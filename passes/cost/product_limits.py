@@ -7,10 +7,11 @@ PANEL_MODE_ROWS = 128
 in two blocks, 4.72 in one (a thread of a Cascade Lake)."""
 ROW_MODE_ROWS = 32
 """The same where scratch holds whole rows, of a kernel that fusion weighs for any target."""
-ROW_BLOCK = 64
+ROW_BLOCK = 128
 """The same of the target's cores, each of which reads all panels for its block: by 768x768, with a
 norm behind it, 128 rows take 1.34 ms in blocks of 16, 1.19 of 32, and 1.15 of 64 and of 128 (a
-thread of a Cascade Lake)."""
+thread of a Cascade Lake); 197 rows 1.21 ms in blocks of 50, 1.15 of 66, 1.11 of 99, by 3072x768
+4.99, 4.76 and 4.59 (a thread of a Sapphire Rapids)."""
 STREAM_MODE_ROWS = 64
 """The same where rows are walked in blocks: all keys are read again for each block of rows."""
 TILE_STREAM_ROWS = 128
@@ -91,6 +92,8 @@ WIDE_PANEL_VECTORS = 3
 """The same of constant panels, where tiles of so many cost less: 128x768x3072 runs at 136 GF/s for
 131, 49x768x3072 at 131 for 126, 64x3072x768 at 121 for 116. Four, whose tiles have six rows, run at
 120, 107 and 97 (a thread of a Cascade Lake)."""
+WIDE_PANELS = 64
+"""Wide panels from which on the last one need not be full."""
 NEAR_VALUES = 16
 """Values between two products that are looked through: scores are scaled, masked, less a maximum,
 raised, divided and rounded, each in a nest of its own."""

@@ -13,5 +13,3 @@ MAX_ROW_BYTES = SCRATCH_BYTES // 4
 """Scratch, in bytes, of a row of a kernel that fusion forms, at most."""
 MAX_PRODUCT_ROW_BYTES = SCRATCH_BYTES // 2 // LEAST_BLOCK
 """The same beside products, whose tasks keep `LEAST_BLOCK` rows or more."""
-BLOCK_BYTES = SCRATCH_BYTES // 4 * 3
-"""Scratch, in bytes, of a block of whole rows of a product: what is left is for packed columns."""

@@ -11,6 +11,7 @@ from lamina.passes.cost.product_limits import (
     ROW_LOADS,
     TILE_SUMS,
     WIDE_PANEL_VECTORS,
+    WIDE_PANELS,
     WIDE_TILE_SUMS,
 )
 
@@ -43,11 +44,12 @@ def _tiles_cost(height: int, vectors: int, rows: int, panel_loads: float) -> flo
 def panel_vectors(columns: int, rows: int, lanes: int, target: Target) -> int:
     """Vectors of a panel of constant columns that so many rows are multiplied by.
 
-    A wide one has fewer loads of rows for each multiply-add, where it divides the columns and the
-    registers leave its tiles rows enough.
+    A wide one has fewer loads of rows for each multiply-add, where it divides the columns, or is
+    one of many, and the registers leave its tiles rows enough.
     """
     wide = WIDE_PANEL_VECTORS
-    if rows < MIN_ROWS or lanes == 1 or columns % (wide * lanes):
+    uneven = columns % (wide * lanes) and columns < WIDE_PANELS * wide * lanes
+    if rows < MIN_ROWS or lanes == 1 or uneven:
         return PANEL_VECTORS
     block = -(-rows // -(-rows // PANEL_MODE_ROWS))
 

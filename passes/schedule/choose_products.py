@@ -11,7 +11,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import PAIR_BYTES, TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS
-from lamina.passes.cost.cache_shares import block_bytes
+from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes
 from lamina.passes.cost.kernel_model import (
     BLOCKED_ROWS,
     PACKED_TASK_ROWS,
@@ -272,7 +272,7 @@ def _block_rows(plan: ProductPlan, target: Target) -> int:
     in_pairs = any(shape.pairs is not None for shape in shapes)
     fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
     if kept:
-        fitting = min(fitting, SCRATCH_BYTES // 2 // kept)
+        fitting = min(fitting, block_scratch_bytes(target) // kept)
     if stream is not None:
         fitting = most
     wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
