@@ -16,6 +16,7 @@ from xdsl.dialects.builtin import FloatAttr, bf16
 from xdsl.ir import Region, SSAValue
 from xdsl.ir.affine import AffineMap
 
+from lamina.dialects.ir_links import erase_op
 from lamina.dialects.loop import GenericOp, before_reshapes
 from lamina.dialects.loop.access import (
     forms_of,
@@ -46,9 +47,24 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
     Only where the program did not ask for f32 itself: tiles take subnormal numbers for zeros, as
     eager mode's products of bf16 do. Rows are packed if there are `least_rows` of them.
     """
-    operands = [half for n in (0, 1) if (half := widened_operand(shape.op, n)) is not None]
-    if len(operands) != 2 or not _fits(shape):
+    halves = [half for n in (0, 1) if (half := widened_operand(shape.op, n)) is not None]
+    if len(halves) != 2 or not _fits(shape):
         return False
+    operands, made = zip(*(half.placed(shape.op) for half in halves), strict=True)
+    if _pack(shape, [*operands], invariants, least_rows):
+        return True
+    for op in reversed([*made[0], *made[1]]):
+        erase_op(op)
+    return False
+
+
+def _pack(
+    shape: Contraction,
+    operands: list[Operand],
+    invariants: Collection[SSAValue],
+    least_rows: int,
+) -> bool:
+    """The same of a product that may fit, with its operands."""
     if not shape.rows:
         if (rowed := _with_row(shape, operands, invariants)) is None:
             return False

@@ -6,11 +6,12 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from math import prod
 
-from xdsl.dialects.builtin import bf16
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType, bf16
+from xdsl.ir import Operation, SSAValue
+from xdsl.ir.affine import AffineMap
 
 from lamina.codegen.target import Target
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import (
     Forms,
     flatten,
@@ -22,24 +23,49 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.rounding import IMPLICIT, is_widening
 from lamina.passes.cost.product_limits import MOST_DOT_ROWS
-from lamina.passes.loop.packing import is_constant
+from lamina.passes.loop.packing import copy_nest, is_constant
 
 
 @dataclass(frozen=True)
 class Operand:
-    """A bf16 tensor, and the indices at which a product reads it."""
+    """A bf16 tensor, and the indices at which a product reads it, of another shape if it is to be
+    viewed so."""
 
     value: SSAValue
     forms: Forms
+    view: tuple[int, ...] | None = None
+    order: GenericOp | None = None
+    """What widened the elements in another order, which is to be theirs before the view."""
 
     def step(self, dim: int) -> int:
         """Elements from one position of a dimension of the product to the next."""
-        return flatten(self.forms, shape_of(self.value)).coefficient(dim)
+        return flatten(self.forms, self.view or shape_of(self.value)).coefficient(dim)
+
+    def placed(self, op: GenericOp) -> tuple[Operand, list[Operation]]:
+        """The same tensor as the product `op` reads it, and what was put in front of that for it:
+        a copy in another order, and a reshape, if need be."""
+        made: list[Operation] = []
+        if self.view is None:
+            return self, made
+        block, value = op.parent_block(), self.value
+        assert block is not None
+        if self.order is not None:
+            domain, read = self.order.extents, self.order.read_maps[0]
+            made.append(copy_nest(op, "layout", value, read, domain))
+            value = made[-1].results[0]
+        made.append(ReshapeOp(value, TensorType(bf16, self.view)))
+        made[-1].location = op.location
+        block.insert_ops_before(made, op)
+        return Operand(made[-1].results[0], self.forms), made
 
 
 def widened_operand(op: GenericOp, number: int) -> Operand | None:
-    """What was widened to give a read, for an op computed in f32."""
-    nest = op.inputs[number].owner
+    """What was widened to give a read, perhaps in another shape, for an op computed in f32."""
+    value, view = op.inputs[number], None
+    while isinstance(value.owner, ReshapeOp) and not value.owner.sizes:
+        view = view or shape_of(value)
+        value = value.owner.source
+    nest = value.owner
     if not is_widening(nest):
         return None
     (given,), first = nest.inputs, nest.block.first_op
@@ -49,10 +75,27 @@ def widened_operand(op: GenericOp, number: int) -> Operand | None:
         return None
     read = forms_of(nest.read_maps[0], nest.extents)
     seen = forms_of(op.read_maps[number], op.extents)
+    if view is not None:
+        order = None if _keeps_places(nest) else nest
+        if seen is None or (order is not None and not _writes_in_order(nest)):
+            return None
+        return Operand(given, seen, view, order)
     position = None if seen is None else producer_dims(nest, seen)
     if read is None or position is None:
         return None
     return Operand(given, tuple(substitute(form, position) for form in read))
+
+
+def _keeps_places(nest: GenericOp) -> bool:
+    """Whether each element of what a nest makes stands where it was read."""
+    same = shape_of(nest.inputs[0]) == shape_of(nest.res[0])
+    return same and nest.read_maps[0] == nest.write_maps[0]
+
+
+def _writes_in_order(nest: GenericOp) -> bool:
+    """Whether the dimensions of a nest are the axes of what it makes."""
+    alone = AffineMap.identity(len(nest.extents))
+    return nest.write_maps[0] == alone and tuple(nest.extents) == shape_of(nest.res[0])
 
 
 def dots_in_place(shape: Contraction, invariants: Collection[SSAValue], target: Target) -> bool:
@@ -72,6 +115,7 @@ def dots_in_place(shape: Contraction, invariants: Collection[SSAValue], target: 
     operands = [widened_operand(op, number) for number in (0, 1)]
     return all(
         half is not None
+        and half.view is None
         and half.step(shape.summed[0]) == 1
         and not is_constant(half.value, invariants)
         for half in operands

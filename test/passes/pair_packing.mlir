@@ -262,3 +262,57 @@ func.func @dilated(%a: tensor<1x3x32x32xbf16>, %b: tensor<64x3x7x7xbf16> {lamina
 }
 // CHECK-LABEL: @dilated
 // CHECK-NOT:     pairs = 
+
+// -----
+
+// Rows that are joined by a view behind what widens them are viewed as half floats instead, and copied in another order
+// where they are widened so.
+func.func @viewed(%a: tensor<4x5x48xbf16>, %b: tensor<96x48xbf16> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<20x96xf32> {
+  %x = loop.generic (i, j, k) in [5, 4, 48] reads(%a[j, i, k] : tensor<4x5x48xbf16>) writes([i, j, k] store : tensor<5x4x48xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %v = loop.reshape %x : tensor<5x4x48xf32> -> tensor<20x48xf32>
+  %y = loop.generic (i, j) in [96, 48] reads(%b[i, j] : tensor<96x48xbf16>) writes([i, j] store : tensor<96x48xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [20, 96, 48] reads(%v[m, k] : tensor<20x48xf32>, %y[n, k] : tensor<96x48xf32>) writes([m, n] add : tensor<20x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.mulf %p, %q : f32
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<20x96xf32>
+}
+// CHECK-LABEL: @viewed
+// CHECK:         [[O:%\S+]] = loop.generic (d0, d1, d2) in [5, 4, 48] reads(%a[d1, d0, d2] : tensor<4x5x48xbf16>) writes([d0, d1, d2] store : tensor<5x4x48xbf16>) attributes {lamina.op = "layout"}
+// CHECK:         [[V:%\S+]] = loop.reshape [[O]] : tensor<5x4x48xbf16> -> tensor<20x48xbf16>
+// CHECK:         loop.generic (d0, d1, d2) in [20, 96, 48] reads([[V]][d0, d2] : tensor<20x48xbf16>, {{.*}}pairs = 1>
+
+// -----
+
+// Where nothing is packed, the view stays where it is.
+func.func @small(%a: tensor<4x5x48xbf16>, %b: tensor<48x48xbf16> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<20x48xf32> {
+  %x = loop.generic (i, j, k) in [4, 5, 48] reads(%a[i, j, k] : tensor<4x5x48xbf16>) writes([i, j, k] store : tensor<4x5x48xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h : bf16 to f32
+    loop.yield %w : f32
+  }
+  %v = loop.reshape %x : tensor<4x5x48xf32> -> tensor<20x48xf32>
+  %y = loop.generic (i, j) in [48, 48] reads(%b[i, j] : tensor<48x48xbf16>) writes([i, j] store : tensor<48x48xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (m, n, k) in [20, 48, 48] reads(%v[m, k] : tensor<20x48xf32>, %y[n, k] : tensor<48x48xf32>) writes([m, n] add : tensor<20x48xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.mulf %p, %q : f32
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<20x48xf32>
+}
+// CHECK-LABEL: @small
+// CHECK-NOT:     xbf16> -> 
+// CHECK-NOT:     pairs
