@@ -109,8 +109,6 @@ APART = 16
 """Elements that keep them apart: a line of f32."""
 PANEL_SHARE = 2
 """Part of the nearest cache for a panel, beside rows: lines of a larger one are fetched ahead."""
-PANELS_SHARE = 2
-"""Part of the second-level cache for all panels: of more, the next one is fetched meanwhile."""
 SUMS_SHARE = 4
 """Part of the second-level cache for sums of all rows of an image that wait for the next block, a
 share that leaves it to panels and rows; not measured."""

@@ -19,7 +19,6 @@ from lamina.passes.cost.product_limits import (
     L2_SHOWS,
     MIN_PANELS,
     PANEL_SHARE,
-    PANELS_SHARE,
     SUM_UNROLL,
     SUMS_SHARE,
     WAY_BYTES,
@@ -73,14 +72,10 @@ def choose_row_loops(plan: ProductPlan, height: int, target: Target) -> ProductT
     return tasks.completed_by(_walking(plan, count))
 
 
-def choose_next_block(
-    stage: Stage, shape: Contraction, rows: int, jam: By | None, target: Target
-) -> None:
+def choose_next_block(stage: Stage, rows: int, jam: By | None) -> None:
     """Whether the next block of a sum is fetched while so many rows are multiplied by this one."""
-    packed = prod(stage.reads[shape.b].shape) * stage.bits // 8
-    if jam is None or rows <= jam.count or packed <= target.l2_bytes // PANELS_SHARE:
-        return
-    decide(stage, prefetch_panels=1)
+    if jam is not None and rows > jam.count:
+        decide(stage, prefetch_panels=1)
 
 
 def _walking(plan: ProductPlan, count: int) -> ProductTasks:
@@ -159,8 +154,6 @@ def _first_line(
     size, panel = stage.bits // 8, shape.panel or 1
     panel_bytes = shape.size(shape.summed) * panel * size
     panels = panel_count(stage, shape)
-    if panels * panel_bytes <= target.l2_bytes // PANELS_SHARE:
-        return 0.0
     tiles = lines * -(-blocks.size // height)
     cycles = panel * size / target.l3_bytes_per_cycle / tiles
     if stage.reads[shape.a].stride(stage.rows[-1]) * size % WAY_BYTES == 0 and panels >= MIN_PANELS:

@@ -21,7 +21,6 @@ from lamina.passes.cost.product_limits import (
     MIN_PANELS,
     PANEL_BYTES_AHEAD,
     PANEL_SHARE,
-    PANELS_SHARE,
     ROW_PADDING_BYTES,
     TAIL_ROWS,
     WAY_BYTES,
@@ -108,7 +107,7 @@ def choose_register_tile(
             decide(stage, cache_read=(product.shape.a,))
     if lines > 1:
         rows, jam = lines * product.most, stage.schedule.jam
-        choose_next_block(stage, product.shape, rows, jam, target)
+        choose_next_block(stage, rows, jam)
         return
     _choose_panel_prefetch(product, memory, target)
 
@@ -116,8 +115,8 @@ def choose_register_tile(
 def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Target) -> None:
     """What register tiles fetch ahead of the columns that they multiply by.
 
-    Lines of a panel that leaves the nearest cache, and the next panel where all of them leave the
-    second-level cache, unless a single tile of rows walks each.
+    Lines of a panel that leaves the nearest cache, and the next panel, unless a single tile of rows
+    walks each: weights of a network have left the second-level cache since its last call.
     """
     stage, shape = product.stage, product.shape
     vectors, packed = stage.schedule.vectorize, stage.reads[shape.b]
@@ -126,13 +125,12 @@ def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Targe
     size = stage.bits // 8
     terms = stage.schedule.terms or prod(stage.extents[d] for d in product.summed)
     panel_bytes = terms * product.panel * size
-    if panel_bytes <= target.l1d_bytes // PANEL_SHARE:
-        return
-    decide(stage, prefetch=(shape.b,), prefetch_bytes=PANEL_BYTES_AHEAD)
-    jam, packed_bytes = stage.schedule.jam, prod(packed.shape) * size
+    if panel_bytes > target.l1d_bytes // PANEL_SHARE:
+        decide(stage, prefetch=(shape.b,), prefetch_bytes=PANEL_BYTES_AHEAD)
+    jam = stage.schedule.jam
     if shape.task_packed or jam is None or product.most <= jam.count:
         return
-    if packed_bytes > target.l2_bytes // PANELS_SHARE and 2 * panel_bytes <= target.l2_bytes:
+    if 2 * panel_bytes <= target.l2_bytes:
         decide(stage, prefetch_panels=1)
 
 

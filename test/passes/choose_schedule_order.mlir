@@ -70,7 +70,7 @@ func.func private @groups(%a: memref<14x14x512xf32>, %b: memref<8x2x64x32xf32>, 
 }
 // CHECK-LABEL: @groups
 // CHECK-SAME:    #loop.products<parallel, block = 14>
-// CHECK:         #loop.schedule<vectorize = d3 x 16, unroll = 2, jam = d1 x 7>
+// CHECK:         #loop.schedule<vectorize = d3 x 16, unroll = 2, jam = d1 x 7, prefetch_panels = 1>
 
 // -----
 
