@@ -146,6 +146,7 @@ STAGES: tuple[Stage, ...] = (
         (
             "bufferize",
             "elide-copies",
+            "mutate-in-place",
             "fuse-borders",
             "plan-memory",
             "split-domains",

@@ -95,6 +95,7 @@ PASSES: dict[str, str] = {
     # memory and schedules
     "bufferize": "lamina.passes.memory.bufferize:BufferizePass",
     "elide-copies": "lamina.passes.memory.elide_copies:ElideCopiesPass",
+    "mutate-in-place": "lamina.passes.memory.mutate_in_place:MutateInPlacePass",
     "fuse-borders": "lamina.passes.fusion.fuse_borders:FuseBordersPass",
     "plan-memory": "lamina.passes.memory.plan_memory:PlanMemoryPass",
     "split-domains": "lamina.passes.loop.split_domains:SplitDomainsPass",

@@ -30,6 +30,7 @@ from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
 from lamina.passes.contracts.derived_sizes import DERIVED, room_for
 from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
+from lamina.passes.contracts.in_place import IN_PLACE
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
     "bf16": np.dtype(ml_dtypes.bfloat16),
@@ -102,7 +103,8 @@ class Slot:
     the steps by which calls tell, of input slots, for how many positions of a `size` slot there has
     to be room: kinds of `Formula` and numbers. `is_number`
     says that callers get a Python number. `codes` names the narrow type that callers' arrays have,
-    whose codes the program reads or writes as ui8.
+    whose codes the program reads or writes as ui8. `in_place` says of a mutation that the program
+    writes to its target itself, so that there is nothing behind the pointer.
 
         arrays = [np.zeros(slot.shape, slot.numpy_dtype) for slot in compiled.inputs]
     """
@@ -118,6 +120,7 @@ class Slot:
     derived: tuple[tuple[str, int], ...] | None = None
     is_number: bool = False
     codes: str | None = None
+    in_place: bool = False
 
     @property
     def elements(self) -> int:
@@ -127,7 +130,7 @@ class Slot:
     @property
     def size(self) -> int:
         """Bytes of memory behind the pointer."""
-        return self.elements * _SIZES[self.dtype]
+        return 0 if self.in_place else self.elements * _SIZES[self.dtype]
 
     @property
     def storage_dtype(self) -> np.dtype[Any]:
@@ -231,6 +234,7 @@ def _slots(
                 derived=_steps(entries.get(DERIVED)),
                 is_number="lamina.number" in entries,
                 codes=_text(entries.get(CODES)),
+                in_place=IN_PLACE in entries,
             )
         )
     return slots

@@ -37,7 +37,8 @@ class NativeEntry:
 
     Threads may call at once, each with a table of its own, if the program mutates nothing and draws
     no random numbers. Of arguments that it mutates, the new value is in the slot of kind `mutation`
-    whose `target` is the argument's name, to be copied by the caller.
+    whose `target` is the argument's name, to be copied by the caller, or, if the slot is
+    `in_place`, in the argument.
     """
 
     def __init__(self, bound: BoundProgram, code: MachineCode) -> None:

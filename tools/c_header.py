@@ -174,7 +174,7 @@ def _call(program: ObjectProgram, memory: Memory) -> Iterator[str]:
     for number, slot in enumerate(checks, len(program.messages) + 1):
         yield f"  if (status == 0 && !{names[slot.name]}) status = {number};"
     for slot in program.main.slots:
-        if slot.kind == "mutation":
+        if slot.kind == "mutation" and slot.size:
             source = _place(program, memory, "main", slot)
             target = names[slot.target or ""]
             yield f"  if (status == 0) memcpy({target}, {source}, {slot.size});"

@@ -39,6 +39,7 @@ from lamina.passes.contracts.declared import (
     text_of,
 )
 from lamina.passes.contracts.derived_sizes import DERIVED, verify_derived
+from lamina.passes.contracts.in_place import IN_PLACE, verify_in_place
 from lamina.passes.contracts.size_hints import hints_of
 from lamina.passes.contracts.size_padding import padding_of
 from lamina.passes.refusal import invalid
@@ -290,6 +291,8 @@ def _allowed(place: str, layer: str) -> tuple[str, ...]:
 
 
 def _verify_made(declared: Declared, taken: dict[str, Declared], size_count: int) -> None:
+    if IN_PLACE in declared.entries:
+        verify_in_place(declared)
     if declared.kind == "mutation":
         target = text_of(declared.entries.get("lamina.target"))
         if target not in taken:

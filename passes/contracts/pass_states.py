@@ -38,6 +38,7 @@ _LATE: dict[str, frozenset[State]] = {
     "limit-rows": frozenset({State.TENSORS, State.KERNELS}),
     "bufferize": frozenset({State.TENSORS, State.KERNELS}),
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
+    "mutate-in-place": frozenset({State.BUFFERS, State.LOOPS}),
     "fuse-borders": frozenset({State.BUFFERS, State.LOOPS}),
     "plan-memory": frozenset({State.BUFFERS, State.LOOPS}),
     "split-domains": frozenset({State.BUFFERS, State.LOOPS}),

@@ -20,7 +20,7 @@ from lamina.passes.memory.plan_memory import users_through_views
 
 
 @dataclass(frozen=True)
-class _Scatter:
+class Scatter:
     """The arguments of a kernel that is one scatter which are its source and its result."""
 
     source: int
@@ -32,7 +32,7 @@ def elide_scattered_copies(
 ) -> None:
     """Have scatters write over what they scatter into, where all calls of their kernel allow it."""
     for name, kernel in kernels.items():
-        scatter = _scatter_of(kernel)
+        scatter = scatter_of(kernel)
         if scatter is None:
             continue
         calls = [
@@ -50,13 +50,18 @@ def elide_scattered_copies(
             source.replace_all_uses_with(result)
             Rewriter.erase_op(allocation)
             call.operands = list(call.operands)[:-1]
-        block = kernel.body.block
-        block.args[scatter.result].replace_all_uses_with(block.args[scatter.source])
-        block.erase_arg(block.args[scatter.result])
-        kernel.update_function_type()
+        drop_result(kernel, scatter)
 
 
-def _scatter_of(kernel: func.FuncOp) -> _Scatter | None:
+def drop_result(kernel: func.FuncOp, scatter: Scatter) -> None:
+    """Have a kernel write over what it scatters into, without an argument for its result."""
+    block = kernel.body.block
+    block.args[scatter.result].replace_all_uses_with(block.args[scatter.source])
+    block.erase_arg(block.args[scatter.result])
+    kernel.update_function_type()
+
+
+def scatter_of(kernel: func.FuncOp) -> Scatter | None:
     """The scatter of a kernel that is no other op, and whose last argument is the result: those in
     front of it keep their numbers, which notes name."""
     block = kernel.body.block
@@ -68,10 +73,10 @@ def _scatter_of(kernel: func.FuncOp) -> _Scatter | None:
         return None
     if not isinstance(source, BlockArgument) or any(len(list(v.uses)) != 1 for v in (source, last)):
         return None
-    return _Scatter(source.index, last.index)
+    return Scatter(source.index, last.index)
 
 
-def _may_write_over(call: func.CallOp, scatter: _Scatter) -> bool:
+def _may_write_over(call: func.CallOp, scatter: Scatter) -> bool:
     """Whether a call is the last to touch a buffer that may be made where its result is."""
     source, result = call.arguments[scatter.source], call.arguments[scatter.result]
     allocation, block = source.owner, call.parent
@@ -80,10 +85,10 @@ def _may_write_over(call: func.CallOp, scatter: _Scatter) -> bool:
     assert block is not None
     root = root_of(result)
     places = {op: number for number, op in enumerate(block.ops)}
-    own = _touches(source, block, places)
+    own = touches(source, block, places)
     if own is None or len(own) < 2 or max(own) != places[call]:
         return False
-    others = _touches(root, block, places)
+    others = touches(root, block, places)
     if others is None or any(min(own) <= place < places[call] for place in others):
         return False
     operands = [root_of(value) for value in call.arguments]
@@ -92,7 +97,7 @@ def _may_write_over(call: func.CallOp, scatter: _Scatter) -> bool:
     return is_ready(result, root, block, min(own), places)
 
 
-def _touches(value: SSAValue, block: Block, places: Mapping[Operation, int]) -> list[int] | None:
+def touches(value: SSAValue, block: Block, places: Mapping[Operation, int]) -> list[int] | None:
     """Where in a block a buffer is touched; None if it is elsewhere too."""
     found = [above(user, block) for user in users_through_views(value)]
     if any(op is None for op in found):

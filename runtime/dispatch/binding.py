@@ -33,10 +33,10 @@ class BoundProgram:
     """What a native call needs: an entry point, its pointers, and who takes over when it cannot.
 
     `pointers` has an address for each slot, those of inputs and outputs being filled in by calls.
-    `copies` are (source, target, bytes): new values of what the program mutates. `keeps_gil` says
-    that a run is short enough to keep other threads of Python waiting. `kept` is what the addresses
-    point into. `brief_up_to` gives, by the most that a call's only size may be, up to which size a
-    run is as short.
+    `copies` are (source, target, bytes): new values of what the program mutates, of no bytes where
+    it writes to the target itself. `keeps_gil` says that a run is short enough to keep other
+    threads of Python waiting. `kept` is what the addresses point into. `brief_up_to` gives, by the
+    most that a call's only size may be, up to which size a run is as short.
     """
 
     main: int
@@ -53,7 +53,7 @@ class BoundProgram:
         self.ranges: Sequence[Range] = watched_ranges(self.slots, mutated)
         ranges = [(r.pointer, 0, r.bytes, int(r.written)) for r in self.ranges]
         self._ranges = (structure("Range") * max(len(ranges), 1))(*ranges)
-        copies = [(target, source, size) for source, target, size in self.copies]
+        copies = [(target, source, size) for source, target, size in self.copies if size]
         self._lock = None if self.keeps_gil else Lock()
         scratch = sum(slot.size for slot in self.slots if slot.kind in ("arena", "mutation"))
         untouched = ctypes.c_int64(scratch)
@@ -166,7 +166,7 @@ class BoundProgram:
             pointer_count=len(self.pointers),
             input_count=len(given),
             output_count=len(self._values["output"]),
-            copy_count=len(self.copies),
+            copy_count=sum(size > 0 for _, _, size in self.copies),
             range_count=len(self.ranges) if boxed is None else 0,
             watched_count=len(watched.entries) if watched is not None else 0,
             boxed_count=layout.boxed_count,

@@ -82,6 +82,9 @@ def run_lowered(
     assert main is not None
     states = [slot.name for slot in argument_slots(main) if slot.kind == "seed"]
     values |= {name: make_state(seed) for name in states}
+    for slot in argument_slots(main):
+        if slot.in_place:
+            values[slot.target or ""].flags.writeable = True
     made = [
         (slot, value)
         for slot, value in _call(interpreter, main, values)
@@ -118,6 +121,8 @@ def _call(
         else:
             given.append(allocate(kind))
             made.append((slot, given[-1]))
+            if slot.in_place:
+                made[-1] = (slot, values[slot.target or ""])
     returned = interpreter.call_op(function, tuple(given))
     made += zip(result_slots(function), returned, strict=True)
     return made
