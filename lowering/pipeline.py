@@ -36,6 +36,7 @@ TARGET_PASSES = frozenset(
         "pack-contractions",
         "pair-results",
         "choose-schedule",
+        "alternate-directions",
         "share-kernels",
         "merge-parallel-regions",
         "plan-scratch",
@@ -162,6 +163,7 @@ STAGES: tuple[Stage, ...] = (
     Stage(
         "scheduled",
         (
+            "alternate-directions",
             "apply-schedule",
             "share-kernels",
             "merge-parallel-regions",

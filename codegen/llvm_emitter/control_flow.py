@@ -42,8 +42,11 @@ def emit_loop(
     starts: Sequence[SSAValue],
     results: Sequence[SSAValue],
     index_type: str = "i64",
+    ends: str | None = None,
 ) -> None:
     """A counted loop over `block` (iteration index first) with values carried round.
+
+    If `ends` is given, the sum of the first and the last index, it runs from the last to the first.
 
     The test stands at the end, with a guard before unless the bounds are known constants; a loop
     known to run once is no loop.
@@ -54,7 +57,7 @@ def emit_loop(
         for result, start in zip(results, starts, strict=True):
             w.alias(result, start)
         return
-    if known and int(lower) + int(step) >= int(upper):
+    if known and int(lower) + int(step) >= int(upper):  # ends or not: there is one index
         _once(w, lower, block, starts, results)
         return
     types = [w.type(v) for v in starts]
@@ -77,7 +80,7 @@ def emit_loop(
     w.lines.append(phis)
     index, *carried = block.args
     counter = w.fresh("i")
-    w.bind(index, counter)
+    w.bind(index, counter if ends is None else w.emit(f"sub nsw {index_type} {ends}, {counter}"))
     for argument in carried:
         w.bind(argument, w.fresh("c"))
     yielded = _body(w, block)

@@ -19,7 +19,7 @@ from xdsl.dialects.builtin import IntegerAttr
 from lamina.codegen.llvm_emitter.control_flow import emit_loop
 from lamina.codegen.llvm_emitter.writer import ALONE, FunctionWriter, Lines, unsupported
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop.team import CHUNK
+from lamina.dialects.loop.team import BACKWARD, CHUNK
 
 LINE = 128
 """Bytes that threads write apart from one another: two cache lines of 64, which come in pairs."""
@@ -44,19 +44,34 @@ def emit_parallel(w: FunctionWriter, op: scf.ParallelOp) -> None:
     if len(op.lowerBound) != 1 or op.initVals:
         raise unsupported(op, "one dimension and no reductions", "scf.for inside scf.parallel")
     lower, upper, step = (w.value(v[0]) for v in (op.lowerBound, op.upperBound, op.step))
-    if w.team == ALONE or w.before_loop:
-        emit_loop(w, (lower, upper, step), op.body.block, (), ())
+    bounds = (lower, upper, step)
+    if (w.team == ALONE or w.before_loop) and BACKWARD not in op.attributes:
+        emit_loop(w, bounds, op.body.block, (), ())
         return
     count = _iterations(w, lower, upper, step)
+    if w.team == ALONE or w.before_loop:
+        _run(w, op, bounds, "0", count)
+        return
     chunk = op.attributes.get(CHUNK)
     if isinstance(chunk, IntegerAttr):
         if chunk.value.data < 1:
             raise unsupported(op, f"{CHUNK} of {chunk.value.data} iterations", "one of 1 or more")
-        _emit_chunks(w, op, (lower, upper, step), count, chunk.value.data)
+        _emit_chunks(w, op, bounds, count, chunk.value.data)
         return
     begin, end = _share(w, count, w.team[0])
-    first, last = _places(w, (lower, upper, step), begin, end)
-    emit_loop(w, (first, last, step), op.body.block, (), ())
+    _run(w, op, bounds, begin, end)
+
+
+def _run(
+    w: FunctionWriter, op: scf.ParallelOp, bounds: tuple[str, str, str], begin: str, end: str
+) -> None:
+    """Iterations `[begin, end)`, in the order of the loop."""
+    step, ends = bounds[2], None
+    first, last = _places(w, bounds, begin, end)
+    if BACKWARD in op.attributes:
+        behind, _ = _places(w, bounds, end, end)
+        ends = w.emit(f"sub i64 {w.emit(f'add i64 {first}, {behind}')}, {step}")
+    emit_loop(w, (first, last, step), op.body.block, (), (), ends=ends)
 
 
 def _emit_chunks(
@@ -94,10 +109,13 @@ def _emit_chunks(
     w.branch(w.emit(f"icmp ult i64 {taken}, {size}"), run, next_)
 
     w.start_block(run)
-    from_ = w.emit(f"add i64 {begin}, {taken}")
-    to = w.intrinsic("umin", "i64", [w.emit(f"add i64 {from_}, {chunk}"), end])
-    first, last = _places(w, bounds, from_, to)
-    emit_loop(w, (first, last, bounds[2]), op.body.block, (), ())
+    if BACKWARD in op.attributes:
+        to = w.emit(f"sub i64 {end}, {taken}")
+        from_ = w.intrinsic("smax", "i64", [w.emit(f"sub i64 {to}, {chunk}"), begin])
+    else:
+        from_ = w.emit(f"add i64 {begin}, {taken}")
+        to = w.intrinsic("umin", "i64", [w.emit(f"add i64 {from_}, {chunk}"), end])
+    _run(w, op, bounds, from_, to)
     w.jump(take)
 
     w.start_block(next_)

@@ -239,6 +239,9 @@ class ProductTasks(Clauses):
         "same `columns`.",
         ("rows", "columns"),
     )
+    backward: bool | None = clause(
+        FLAG, "Tasks of a thread, and panels of a task, are walked from the last to the first."
+    )
 
 
 @dataclass(frozen=True)

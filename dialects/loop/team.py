@@ -37,6 +37,10 @@ CHUNK = "lamina.chunk"
 takes at a time, of its own share first, then of what others have not begun of theirs, much as under
 OpenMP's dynamic schedule. Without it each thread runs its share."""
 
+BACKWARD = "lamina.backward"
+"""Attribute of an `scf.parallel` at the top of a kernel, a unit: each thread runs the iterations of
+its share from the last to the first."""
+
 
 class _BodyOp(IRDLOperation, ABC):
     """An op around others, which read values from outside of it."""
@@ -181,6 +185,7 @@ def _verify_place(op: Operation) -> None:
 
 
 __all__ = [
+    "BACKWARD",
     "CHUNK",
     "SHARED",
     "BarrierOp",

@@ -9,7 +9,14 @@ from graphlib import CycleError, TopologicalSorter
 
 from xdsl.context import Context
 from xdsl.dialects import func, scf
-from xdsl.dialects.builtin import DenseArrayBase, IntegerAttr, MemRefType, ModuleOp, StringAttr
+from xdsl.dialects.builtin import (
+    DenseArrayBase,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    StringAttr,
+    UnitAttr,
+)
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 
 from lamina.codegen.target import STACK_BYTES
@@ -24,7 +31,7 @@ from lamina.dialects.loop import (
     TeamOp,
 )
 from lamina.dialects.loop.scalar_ops import constant_integer
-from lamina.dialects.loop.team import CHUNK, SHARED
+from lamina.dialects.loop.team import BACKWARD, CHUNK, SHARED
 from lamina.dialects.op_list import list_ops, ops_of
 from lamina.passes.calls.callee_programs import CALLEE
 from lamina.passes.contracts.contracts import verify_addressable
@@ -39,6 +46,7 @@ from lamina.passes.refusal import invalid
 ENTRY_OPS = frozenset(
     {
         "arith.constant",
+        "arith.addi",
         "memref.view",
         "memref.load",
         "memref.copy",
@@ -222,8 +230,9 @@ def _verify_kernel(function: func.FuncOp) -> None:
             allowed.add(type(op))
         if type(op) in (scf.ForOp, scf.ParallelOp):
             _verify_steps(op)  # pyright: ignore[reportArgumentType]
-            if CHUNK in op.attributes:
-                _verify_chunk(op, function)
+            for key in (CHUNK, BACKWARD):
+                if key in op.attributes:
+                    _verify_shared_loop(op, function, key)
 
 
 def _verify_kind(op: Operation, kernel: func.FuncOp) -> None:
@@ -235,12 +244,15 @@ def _verify_kind(op: Operation, kernel: func.FuncOp) -> None:
         raise invalid(op, f"stands in kernel @{kernel.sym_name.data}, and is not scheduled")
 
 
-def _verify_chunk(op: Operation, kernel: func.FuncOp) -> None:
-    """Iterations are taken in chunks of loops that a team shares out."""
+def _verify_shared_loop(op: Operation, kernel: func.FuncOp, key: str) -> None:
+    """Iterations are taken in chunks, or backwards, of loops that a team shares out."""
     if not isinstance(op, scf.ParallelOp) or op.parent is not kernel.body.block:
-        raise invalid(op, f"has {CHUNK}, and is no scf.parallel at the top of its kernel")
-    chunk = op.attributes[CHUNK]
-    if not isinstance(chunk, IntegerAttr) or chunk.value.data < 1:
+        raise invalid(op, f"has {key}, and is no scf.parallel at the top of its kernel")
+    chunk = op.attributes[key]
+    if key == BACKWARD:
+        if not isinstance(chunk, UnitAttr):
+            raise invalid(op, f"{BACKWARD} is a mark without a value, not {chunk}")
+    elif not isinstance(chunk, IntegerAttr) or chunk.value.data < 1:
         raise invalid(op, f"{CHUNK} is a positive number of iterations, not {chunk}")
 
 

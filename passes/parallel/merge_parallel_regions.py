@@ -34,8 +34,8 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, conflict, written_arguments
 from lamina.passes.refusal import invalid
 
-FREE_OPS = frozenset({"arith.constant", "memref.view", "loop.reshape", "loop.row"})
-"""Ops of an entry that only name memory: they may stand in front of a team."""
+FREE_OPS = frozenset({"arith.constant", "arith.addi", "memref.view", "loop.reshape", "loop.row"})
+"""Ops of an entry that only name memory, or a step: they may stand in front of a team."""
 
 
 @dataclass(frozen=True)

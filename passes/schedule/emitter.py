@@ -12,6 +12,7 @@ from xdsl.dialects.builtin import (
     FloatAttr,
     IndexType,
     IntegerAttr,
+    UnitAttr,
     VectorType,
     i1,
 )
@@ -22,6 +23,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import binary_op, constant_integer, constant_op
 from lamina.dialects.loop.segments import SEGMENTS, segment_sizes
+from lamina.dialects.loop.team import BACKWARD
 from lamina.dialects.plain_ops import plain_op
 
 INDEX = IndexType()
@@ -328,7 +330,9 @@ class Emitter:
         self.run(either)
         return list(either.results)
 
-    def parallel(self, count: Index, body: Callable[[Emitter, Index], None]) -> None:
+    def parallel(
+        self, count: Index, body: Callable[[Emitter, Index], None], *, backward: bool = False
+    ) -> None:
         """A parallel loop over `0 .. count`, whose iterations do not depend on one another."""
         block = Block(arg_types=[INDEX])
         body(self.inside(block), block.args[0])
@@ -337,6 +341,7 @@ class Emitter:
             scf.ParallelOp.create(
                 operands=[self.value(0), self.value(count), self.value(1)],
                 properties={SEGMENTS: segment_sizes(1, 1, 1, 0)},
+                attributes={BACKWARD: UnitAttr()} if backward else {},
                 regions=[Region(block)],
             )
         )

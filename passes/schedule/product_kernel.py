@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import ProductTasks
+from lamina.passes.schedule.backward import tasks_backward
 from lamina.passes.schedule.bounded_block import balanced
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.even_blocks import EvenBlocks
@@ -42,6 +43,8 @@ def schedule_product_kernel(
     builder = PanelEpilogue if plan.panel_mode else RowEpilogue
     if plan.stream is not None:
         builder = StreamedProduct
+        if tasks.backward:
+            raise illegal(stages[0].op, "backward: of products whose sums are not streamed")
     kernel = builder(emit, plan, memory, lines)
     splits = tasks.columns or 1
     _verify_splits(plan, splits)
@@ -97,7 +100,10 @@ def schedule_product_kernel(
         envs: Envs = {s: dict(zip(s.rows, position, strict=False)) for s in stages}
         kernel.task(inner, TaskDomain(envs, (low, high), split, splits))
 
-    emit.tasks(count, task, parallel=tasks.parallel)
+    if tasks.backward:
+        tasks_backward(emit, count, task, parallel=tasks.parallel)
+    else:
+        emit.tasks(count, task, parallel=tasks.parallel)
 
 
 def _ends(emit: Emitter, stage: Stage, outer: int, memory: Memory) -> list[list[End]]:

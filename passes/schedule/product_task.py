@@ -48,6 +48,7 @@ class ProductTask(ABC):
         """A task walks `lines`, rows in front of the last."""
         self.stages, self.products, self.blocks = plan.stages, plan.products, plan.blocks
         self.memory, self.lines = memory, lines
+        self.backward = bool(plan.tasks.backward)
         self.outputs = outputs_of(plan.stages)
         self.scratch = plan.scratch
         """What whole rows are kept in, for tasks of these."""
@@ -130,7 +131,8 @@ class ProductTask(ABC):
                 def tiled(deeper: Emitter, first: Index, last: Index) -> None:
                     # Panels that are packed in pairs may have fewer tiles at the end.
                     masks = terms.is_last or product.shape.pairs is not None
-                    over_panels(deeper, (first, last), whole if masks else None, panel)
+                    limit = whole if masks else None
+                    over_panels(deeper, (first, last), limit, panel, backward=self.backward)
 
                 def group(deeper: Emitter, at: Index) -> None:
                     assert packing is not None

@@ -8,6 +8,7 @@ from functools import partial
 from math import isqrt, prod
 
 from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
+from lamina.passes.schedule.backward import each_backward
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 
@@ -97,13 +98,25 @@ def over_sum(
 
 
 def over_panels(
-    emit: Emitter, panels: tuple[Index, Index], whole: Index | None, panel: Callable[..., None]
+    emit: Emitter,
+    panels: tuple[Index, Index],
+    whole: Index | None,
+    panel: Callable[..., None],
+    *,
+    backward: bool = False,
 ) -> None:
-    """Emit `panel` for a range of panels; those from number `whole` on, if any, are `masked`."""
+    """Emit `panel` for a range of panels, from the last one on if `backward`; those from number
+    `whole` on, if any, are `masked`."""
     first, last = panels
-    if whole in (None, 0):
-        emit.each(first, last, 1, panel if whole is None else partial(panel, masked=True))
-        return
-    stop = emit.least(last, whole)
-    emit.each(first, stop, 1, panel)
-    emit.each(stop, last, 1, partial(panel, masked=True))
+    masked = partial(panel, masked=True)
+    parts: list[tuple[Index, Index, Callable[..., None]]] = [(first, last, panel)]
+    if whole == 0:
+        parts = [(first, last, masked)]
+    elif whole is not None:
+        stop = emit.least(last, whole)
+        parts = [(first, stop, panel), (stop, last, masked)]
+    for low, high, body in reversed(parts) if backward else parts:
+        if backward:
+            each_backward(emit, low, high, body)
+        else:
+            emit.each(low, high, 1, body)

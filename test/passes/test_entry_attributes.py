@@ -153,6 +153,24 @@ def test_a_mutation_of_another_size_is_refused() -> None:
         lamina.compile(text)
 
 
+@pytest.mark.parametrize(
+    ("kind", "body", "said"),
+    [
+        ('"output"', "", "lamina.in_place marks arguments of kind mutation"),
+        ('"mutation", lamina.target = "a"', "memref.copy", "nothing is read or written"),
+    ],
+)
+def test_only_mutations_that_nothing_touches_are_in_place(kind: str, body: str, said: str) -> None:
+    copy = '"memref.copy"(%x, %y) : (memref<5xf32>, memref<5xf32>) -> ()' if body else ""
+    text = f"""func.func @main(%x: memref<5xf32> {{lamina.name = "a"}},
+    %y: memref<5xf32> {{lamina.kind = {kind}, lamina.in_place}}) attributes {{lamina.entry}} {{
+  {copy}
+  func.return
+}}"""
+    with pytest.raises(InputError, match=said):
+        lamina.compile(text)
+
+
 @pytest.mark.parametrize("second", ['{lamina.name = "arg0"}', '{lamina.name = "a"}'])
 def test_arguments_do_not_share_a_name(second: str) -> None:
     first = "" if "arg0" in second else '{lamina.name = "a"}'

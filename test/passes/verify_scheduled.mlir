@@ -243,3 +243,17 @@ func.func private @kernel_0(%x: memref<8xf32>) attributes {lamina.kernel} {
   } {lamina.chunk = 2 : i64}
   func.return
 }
+
+// -----
+
+// CHECK:         scf.for: has lamina.backward, and is no scf.parallel at the top of its kernel
+func.func private @kernel_0(%x: memref<8xf32>) attributes {lamina.kernel} {
+  %0 = arith.constant 0 : index
+  %1 = arith.constant 1 : index
+  %8 = arith.constant 8 : index
+  %f = arith.constant 0.0 : f32
+  scf.for %i = %0 to %8 step %1 {
+    memref.store %f, %x[%i] : memref<8xf32>
+  } {lamina.backward}
+  func.return
+}
