@@ -33,6 +33,7 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import kept_monoids
 from lamina.dialects.loop.packing import is_packed
+from lamina.dialects.loop.permutations import is_permutation, through_permutation
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import MATERIALIZED
@@ -192,7 +193,7 @@ def _step(
     if not isinstance(producer, GenericOp) or not is_copy(producer):
         return None
     if pad is not None:
-        moved = _through_permutation(producer, forms, extents)
+        moved = through_permutation(producer, forms, extents)
         return None if moved is None else (producer.inputs[0], moved, pad)
     position = producer_dims(producer, forms)
     read = forms_of(producer.read_maps[0], producer.extents)
@@ -200,53 +201,6 @@ def _step(
         return None
     folded = tuple(substitute(f, position) for f in read)
     return producer.inputs[0], folded, producer.pad_values[0]
-
-
-def _through_permutation(
-    producer: GenericOp, forms: Forms, extents: tuple[int, ...]
-) -> Forms | None:
-    """The padded read of a copy as one of what it copies: each axis keeps its own edges.
-
-    Axes of extent 1 stand in no index map of the copy, but a padded read may leave them. Any one of
-    the source is as good as another; None if it has fewer of them than the read leaves.
-    """
-    read = forms_of(producer.read_maps[0], producer.extents)
-    written = forms_of(producer.write_maps[0], producer.extents)
-    if 0 in extents or read is None or written is None or not _is_permutation(producer):
-        return None
-    by_dim: dict[int, Linear] = {}
-    left: list[Linear] = []
-    for form, target, extent in zip(forms, written, shape_of(producer.res[0]), strict=True):
-        if extent == 1:
-            left += [form] if form.range(extents) != (0, 0) else []
-        elif len(target.terms) == 1 and target == Linear.dim(target.terms[0][0]):
-            by_dim[target.terms[0][0]] = form
-        else:
-            return None
-    moved: list[Linear] = []
-    for form, extent in zip(read, shape_of(producer.inputs[0]), strict=True):
-        if extent != 1:
-            moved.append(by_dim[form.terms[0][0]])
-        else:
-            moved.append(left.pop(0) if left else Linear(()))
-    return None if left else tuple(moved)
-
-
-def _is_permutation(op: GenericOp) -> bool:
-    """Whether a copy moves every element of its read to exactly one place of its result."""
-    read = forms_of(op.read_maps[0], op.extents)
-    if read is None or op.pad_values[0] is not None:
-        return False
-    dims: list[int] = []
-    for form, extent in zip(read, shape_of(op.inputs[0]), strict=True):
-        if not form.terms and form.constant == 0 and extent == 1:
-            continue
-        if len(form.terms) != 1 or form.constant or form.terms[0][1] != 1:
-            return False
-        if op.extents[form.terms[0][0]] != extent:
-            return False
-        dims.append(form.terms[0][0])
-    return len(set(dims)) == len(dims) == sum(e != 1 for e in op.extents)
 
 
 def _single_reduction(value: SSAValue) -> GenericOp | None:
@@ -273,7 +227,7 @@ def _retarget(producer: GenericOp, written: Forms, replaced: Operation) -> None:
 
 def _sink_copy(op: GenericOp) -> None:
     producer = _single_reduction(op.inputs[0])
-    if producer is None or not _is_permutation(op) or MATERIALIZED in op.attributes:
+    if producer is None or not is_permutation(op) or MATERIALIZED in op.attributes:
         return
     written = forms_of(producer.write_maps[0], producer.extents)
     read = forms_of(op.read_maps[0], op.extents)

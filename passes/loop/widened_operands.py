@@ -21,6 +21,7 @@ from lamina.dialects.loop.access import (
     substitute,
 )
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.permutations import through_permutation
 from lamina.dialects.loop.rounding import IMPLICIT, is_widening
 from lamina.passes.cost.product_limits import MOST_DOT_ROWS
 from lamina.passes.loop.packing import copy_nest, is_constant
@@ -73,13 +74,16 @@ def widened_operand(op: GenericOp, number: int) -> Operand | None:
         return None
     if first is None or IMPLICIT not in first.attributes:
         return None
-    read = forms_of(nest.read_maps[0], nest.extents)
     seen = forms_of(op.read_maps[number], op.extents)
     if view is not None:
         order = None if _keeps_places(nest) else nest
         if seen is None or (order is not None and not _writes_in_order(nest)):
             return None
         return Operand(given, seen, view, order)
+    if seen is not None and op.pad_values[number] is not None:
+        moved = through_permutation(nest, seen, tuple(op.extents))
+        return None if moved is None else Operand(given, moved)
+    read = forms_of(nest.read_maps[0], nest.extents)
     position = None if seen is None else producer_dims(nest, seen)
     if read is None or position is None:
         return None

@@ -19,6 +19,7 @@ from lamina.passes.cost.product_limits import (
     L2_SHOWS,
     MIN_PANELS,
     PANEL_SHARE,
+    PANELS_SHARE,
     SUM_UNROLL,
     SUMS_SHARE,
     WAY_BYTES,

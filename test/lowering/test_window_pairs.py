@@ -53,6 +53,7 @@ CASES = {
     "three channels, images": Case(3, 33, (9, 11), window=(4, 3), padding=0, images=2),
     "one channel": Case(1, 32, (13, 9), window=6, padding=3),
     "two channels, 3-d": Case(2, 32, (4, 4, 5), window=3, padding=1),
+    "one column": Case(32, 32, (8, 1)),
 }
 GATHERED = tuple(name for name, case in CASES.items() if case.channels < 32)
 """Cases whose windows are gathered, as their channels fill no tile."""
