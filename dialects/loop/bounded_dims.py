@@ -20,10 +20,11 @@ from itertools import combinations
 from math import inf
 
 from xdsl.dialects import arith, func
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import BlockArgument, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.access import forms_of
+from lamina.dialects.loop.agreed_bounds import Bounded, agreed_bounds
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, is_end
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
@@ -42,9 +43,7 @@ from lamina.dialects.loop.outside_values import (
 )
 from lamina.dialects.loop.position_bounds import bound_below, comparisons
 from lamina.dialects.loop.reached_bounds import read_within
-
-Bounded = dict[GenericOp, tuple[int, tuple[Bound, ...]]]
-"""For each nest that has any: the dimension, and its bounds as forms over the kernel's rows."""
+from lamina.dialects.loop.zero_axes import axis_alone
 
 
 @dataclass
@@ -63,6 +62,8 @@ class _Facts:
     """Arguments that are numbers, with which positions may be compared."""
     wide: bool = False
     """Whether all is looked for, not just what masks of attention give."""
+    zeros: frozenset[tuple[int, int, int]] = frozenset()
+    """Arguments that are 0 along an axis from the number in another argument on."""
 
 
 def bounded_dims(
@@ -78,7 +79,7 @@ def bounded_dims(
         return {}
     if not any(Contraction.of(nest) for nest in nests):
         return {}
-    return _agreed(_followed(nests, _Facts(_rewritten(nests), masks=masks or {}), {}))
+    return agreed_bounds(_followed(nests, _Facts(_rewritten(nests), masks=masks or {}), {}))
 
 
 def counted_dims(
@@ -86,14 +87,18 @@ def counted_dims(
     masks: Mapping[SSAValue, int],
     counts: Mapping[SSAValue, int],
     kept: Mapping[GenericOp, Mapping[int, Iterable[Bound]]],
+    zeros: frozenset[tuple[int, int, int]] = frozenset(),
 ) -> dict[GenericOp, dict[int, set[Bound]]]:
     """Upper bounds of the nests of a kernel at numbers of the call, by dimension, over its rows.
 
     Outside of them a nest adds nothing to what it reduces, or nobody reads what it gives. `masks`
     are arguments that are false from the number in another argument on, `counts` those that are
-    numbers. `kept` are bounds outside of which nobody reads what nests give to the kernel's caller.
+    numbers. `kept` are bounds outside of which nobody reads what nests give to the kernel's caller,
+    `zeros` what is known of packed operands (`lamina.zeros`), without which their products add up
+    all terms.
     """
-    found = _followed(nests, _Facts(_rewritten(nests), masks=masks, counts=counts, wide=True), kept)
+    facts = _Facts(_rewritten(nests), masks=masks, counts=counts, wide=True, zeros=zeros)
+    found = _followed(nests, facts, kept)
     return {
         nest: {d: own for d, bounds in dims.items() if (own := set(filter(is_end, bounds)))}
         for nest, dims in found.items()
@@ -149,26 +154,6 @@ def noted_bounds(nest: GenericOp) -> tuple[Bound, ...]:
     )
 
 
-def _agreed(found: dict[GenericOp, dict[int, set[Bound]]]) -> Bounded:
-    """The bounds that all nests with any have, of one dimension each, as long in all of them: the
-    blocks in which they are walked are."""
-    some = {nest: dims for nest, dims in found.items() if any(dims.values())}
-    if any(len([b for b in dims.values() if b]) != 1 for dims in some.values()):
-        return {}
-    chosen = {nest: next((d, b) for d, b in dims.items() if b) for nest, dims in some.items()}
-    if len({nest.extents[dim] for nest, (dim, _) in chosen.items()}) > 1:
-        return {}
-    sums = [n for n, (d, _) in chosen.items() if (c := Contraction.of(n)) and d in c.summed]
-    if not sums:
-        return {}
-    common = set.intersection(*(bounds for _, bounds in chosen.values()))
-    common = {b for b in common if not any(b != c and b.outside_is_outside(c) for c in common)}
-    order = sorted(common, key=lambda b: (b.is_upper, b.form.terms, b.form.constant))
-    if not order:
-        return {}
-    return {nest: (dim, tuple(order)) for nest, (dim, _) in chosen.items()}
-
-
 def written_by(nest: GenericOp) -> tuple[SSAValue, ...]:
     """What a nest makes: memory, or tensors."""
     return tuple(nest.outs) or tuple(nest.res)
@@ -188,7 +173,8 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
                 _note(nest, dim, bound, given, facts)
             elif shape is not None:
                 left = given.reads.get(shape.a)
-                if dim in shape.summed and isinstance(left, Weight | Number) and left.is_zero:
+                zero = isinstance(left, Weight | Number) and left.is_zero
+                if dim in shape.summed and zero and _is_packed_so(shape, dim, bound, facts):
                     found.setdefault(dim, set()).add(bound)
             elif dim in nest.reduction_dims and leaves_sums(nest, given.yielded, wide=facts.wide):
                 found.setdefault(dim, set()).add(bound)
@@ -198,6 +184,20 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
             if known is not None and value not in facts.rewritten:
                 facts.row[value] = known
     return found
+
+
+def _is_packed_so(shape: Contraction, dim: int, bound: Bound, facts: _Facts) -> bool:
+    """Whether the packed operand of a product is 0 outside a bound, where that is asked: it may be
+    infinite elsewhere, which makes no number of the sum."""
+    if not facts.wide or shape.panel is None:
+        return True
+    read, axis = shape.op.inputs[shape.b], axis_alone(shape.op, shape.b, dim)
+    if not isinstance(read, BlockArgument) or axis is None:
+        return False
+    ends = {
+        FIRST_COUNT + number for at, own, number in facts.zeros if (at, own) == (read.index, axis)
+    }
+    return any(bound == Bound(True, Linear.dim(end)) for end in ends)
 
 
 def leaves_sums(nest: GenericOp, yielded: Sequence[Value | None], *, wide: bool) -> bool:

@@ -21,7 +21,7 @@ from lamina.dialects.loop.bounded_dims import (
     mask_bound,
     written_by,
 )
-from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, Bound, ends_of
+from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, Bound, ends_of, zeros_of
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
@@ -114,7 +114,9 @@ def verify_ends(nests: Sequence[GenericOp], masks: Mapping[SSAValue, int]) -> No
     counts: dict[SSAValue, int] = {}
     if isinstance(kernel, func.FuncOp):
         counts = counts_of(kernel.body.block)
-    known = counted_dims(nests, masks, counts, {n: _left(n, ends) for n, ends in noted.items()})
+    left = {nest: _left(nest, ends) for nest, ends in noted.items()}
+    zeros = frozenset[tuple[int, int, int]]() if kernel is None else zeros_of(kernel)
+    known = counted_dims(nests, masks, counts, left, zeros)
     numbers = set(counts.values())
     for nest, ends in noted.items():
         for dim, bounds in ends.items():

@@ -13,7 +13,7 @@ from xdsl.utils.type import get_element_type_or_self
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.bounded_dims import leaves_kernel
-from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
+from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.counted_dims import set_ends
 from lamina.dialects.loop.kernel_nests import rows_of
@@ -30,8 +30,11 @@ def note_columns(
 ) -> None:
     """Note the numbers behind which nobody reads the columns that a product gives to the caller.
 
-    Those of products whose columns are rows end with these (`live` of `#loop.nest`).
+    Those of products whose columns are rows end with these (`live` of `#loop.nest`); where sums of
+    a kernel end, columns do already.
     """
+    if any(ENDS in nest.attributes for nest in nests):
+        return
     for nest in nests:
         shape = Contraction.of(nest)
         if shape is None or shape.panel is None or shape.pairs is not None:

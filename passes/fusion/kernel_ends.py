@@ -80,7 +80,7 @@ def note_bounds(
     """Note the masks that all calls of a kernel agree on, and the bounds that follow from them."""
     known = dict(numbers)
     masks: dict[int, int] = {}
-    for argument, count in _common_masks(calls):
+    for argument, count in common_masks(calls):
         first = len(kernel.body.block.args) + len(known)
         masks[argument] = known.setdefault(Reach(count), first)
     if not masks:  # other bounds are numbers, and noted by `bound-dims`
@@ -110,13 +110,29 @@ def note_ends(
         return
     arguments = kernel.body.block.args
     known = Numbers(len(arguments), calls, dict(numbers))
-    masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
+    masks = {argument: known.of(Reach(count)) for argument, count in common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     kept = {nest: kept_bounds(nest, calls, known) for nest in nests}
-    found = _alike(nests, counted_dims(nests, given, counts_of(kernel.body.block), kept))
+    found = counted_dims(nests, given, counts_of(kernel.body.block), kept)
+    note_found(kernel, found, known, masks, numbers)
+
+
+def note_found(
+    kernel: func.FuncOp,
+    counted: Mapping[GenericOp, Mapping[int, set[Bound]]],
+    known: Numbers,
+    masks: Mapping[int, int],
+    numbers: dict[Reach, int],
+) -> dict[int, int]:
+    """Note ends, and the masks that they follow from: numbers that they name become arguments.
+
+    Gives what becomes of the numbers that are arguments in `known`.
+    """
+    arguments = kernel.body.block.args
+    found = _alike(counted)
     bounds = {b for dims in found.values() for own in dims.values() for b in own}
     if not bounds:
-        return
+        return {}
     # Only what is used becomes an argument.
     used = {d - FIRST_COUNT for bound in bounds for d, _ in bound.form.terms if d >= FIRST_COUNT}
     renamed: dict[int, int] = {}
@@ -129,6 +145,7 @@ def note_ends(
     left = {m: renamed.get(number, number) for m, number in masks.items() if number in used}
     if left:
         _note_masks(kernel, left)
+    return renamed
 
 
 def note_padded_masks(
@@ -141,7 +158,7 @@ def note_padded_masks(
     end at the same numbers (`limit-padded-reads`) they say nothing more."""
     arguments = kernel.body.block.args
     padded = {v for nest in nests for v, _, pad in nest.reads if pad is not None}
-    wanted = [(mask, count) for mask, count in _common_masks(calls) if arguments[mask] in padded]
+    wanted = [(mask, count) for mask, count in common_masks(calls) if arguments[mask] in padded]
     known = Numbers(len(arguments), calls, numbers)
     if wanted:
         _note_masks(kernel, {mask: known.of(Reach(count)) for mask, count in wanted})
@@ -155,7 +172,7 @@ def note_masked_reads(
 ) -> None:
     """Note the masks that say what a kernel wants of its arguments, where it copies these: what is
     behind need not be there, though panels of products that it fills are whole."""
-    common = dict(_common_masks(calls))
+    common = dict(common_masks(calls))
     arguments = kernel.body.block.args
     given = {arguments[mask] for mask in common}
     wanted = {
@@ -183,7 +200,7 @@ def note_scatter_masks(
     """Note the masks of a scatter, the only op of a kernel, that are true at all points of the rows
     that count."""
     arguments = kernel.body.block.args
-    known = [(mask, numbers.get(Reach(count))) for mask, count in _common_masks(calls)]
+    known = [(mask, numbers.get(Reach(count))) for mask, count in common_masks(calls)]
     masks: dict[SSAValue, int] = {arguments[m]: number for m, number in known if number is not None}
     true = set(masks_within_rows(op, masks).values())
     if true:
@@ -204,7 +221,7 @@ def live_sums(
         return None
     arguments = kernel.body.block.args
     known = Numbers(len(arguments), calls, dict(numbers))
-    masks = {argument: known.of(Reach(count)) for argument, count in _common_masks(calls)}
+    masks = {argument: known.of(Reach(count)) for argument, count in common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     rows = prod(nests[0].extents[d] for d in rows_of(nests[0]))
     for number in counted_sums(nests, given, counts_of(kernel.body.block)):
@@ -259,7 +276,7 @@ class Numbers:
         return made.get(number) or (None if size is None else Reach(size))
 
 
-def _common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
+def common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
     """The masks of a kernel in all calls, of sizes that are known there."""
     common = set[tuple[int, SSAValue]].intersection(*(set(call.masks.items()) for call in calls))
     return [
@@ -288,12 +305,12 @@ def kept_bounds(
 
 
 def _alike(
-    nests: Sequence[GenericOp], found: dict[GenericOp, dict[int, set[Bound]]]
+    found: Mapping[GenericOp, Mapping[int, set[Bound]]],
 ) -> dict[GenericOp, dict[int, set[Bound]]]:
     """What is worth an end: dimensions of several positions."""
     return {
-        nest: {d: own for d, own in found[nest].items() if own and nest.extents[d] > 1}
-        for nest in nests
+        nest: {d: own for d, own in dims.items() if own and nest.extents[d] > 1}
+        for nest, dims in found.items()
     }
 
 

@@ -63,6 +63,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
+from lamina.passes.fusion.sum_ends import note_sum_ends
 from lamina.passes.fusion.unstructured_demand import (
     Unstructured,
     UnstructuredDemand,
@@ -217,6 +218,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
             set_live_rows(nest, sums or digits_of(extents, common, numbers))
     note_bounds(kernel, nests, calls, numbers)
     note_ends(kernel, nests, calls, numbers)
+    note_sum_ends(kernel, nests, calls, numbers)
     note_padded_masks(kernel, nests, calls, numbers)
     note_masked_reads(kernel, nests, calls, numbers)
     note_columns(kernel, nests, calls, numbers)

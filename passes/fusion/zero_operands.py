@@ -13,13 +13,13 @@ from xdsl.ir import BlockArgument
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
-from lamina.dialects.loop.bounds import BOUNDS, ZEROS, BoundsAttr
+from lamina.dialects.loop.bounds import BOUNDS, ZEROS, BoundsAttr, zeros_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.zero_axes import axis_alone
 from lamina.passes.fusion.element_limits import Reach
 from lamina.passes.fusion.kernel_ends import KernelCall, Numbers, reaches
 
-_Zeros = dict[Reach, tuple[int, int]]
+Zeros = dict[Reach, tuple[int, int]]
 """For each number an argument that is 0 from there on, and the dimension of it."""
 
 
@@ -37,17 +37,17 @@ def note_zeros(
     arguments = kernel.body.block.args
     known = Numbers(len(arguments), calls, dict(numbers))
     most = len(arguments) + len(numbers)
-    found: set[tuple[int, int, int]] = set()
+    found: set[tuple[int, int, int]] = set(zeros_of(kernel))
     for nest in nests:
         shape, bounds = Contraction.of(nest), nest.attributes.get(BOUNDS)
         if shape is None or shape.panel is None:
             continue
         wide = [d for d in shape.summed if nest.extents[d] != 1]
         if isinstance(bounds, BoundsAttr):
-            right = _zeros(nest, shape.b, bounds.dim.value.data, calls)
+            right = zeros_in(nest, shape.b, bounds.dim.value.data, calls)
             found |= {(*at, n) for end, at in right.items() if (n := known.of(end)) < most}
         elif len(wide) == 1:
-            left, right = (_zeros(nest, place, wide[0], calls) for place in (shape.a, shape.b))
+            left, right = (zeros_in(nest, place, wide[0], calls) for place in (shape.a, shape.b))
             common = [end for end in left if end in right]
             for end in common[:1]:
                 number = known.of(end)
@@ -59,7 +59,7 @@ def note_zeros(
         kernel.attributes[ZEROS] = DenseArrayBase.from_list(i64, flat)
 
 
-def _zeros(nest: GenericOp, place: int, dim: int, calls: Sequence[KernelCall]) -> _Zeros:
+def zeros_in(nest: GenericOp, place: int, dim: int, calls: Sequence[KernelCall]) -> Zeros:
     """Where a read of a product ends in zeros along a dimension; the order is that of offsets."""
     read, axis = nest.inputs[place], axis_alone(nest, place, dim)
     if not isinstance(read, BlockArgument) or axis is None:

@@ -14,10 +14,12 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.bounds import FIRST_COUNT
 from lamina.dialects.loop.bounds import ends_of as ends_noted
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.zero_axes import sum_end
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import ends_of, live_digits
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.stages import Stage, is_temporary
@@ -58,10 +60,12 @@ class ProductEnds:
         columns = None
         if count is not None and shape.panel > 1 and _leaves(stage, panel_mode=panel_mode):
             columns = Digit(stage.extents[shape.inner_column], count)
-        if not panel_mode:
-            return ProductEnds(panels, columns, around=around)
-        in_blocks = stage.schedule.terms is not None or shape.task_packed
-        end = None if in_blocks or stage.schedule.cache_read else sum_end(shape)
+        end = noted_sum(stage.op, shape)
+        if end is not None:
+            _verify_whole(stage)
+        elif panel_mode:
+            in_blocks = stage.schedule.terms is not None or shape.task_packed
+            end = None if in_blocks or stage.schedule.cache_read else sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
         return ProductEnds(panels, columns, terms, -1 if end is None else end[0], around)
 
@@ -73,6 +77,25 @@ class ProductEnds:
         ]
         around = {dim: ends_of(emit, [d], flat)[0].end for dim, d in self.around.items()}
         return ReadEnds(*found, around=around)
+
+
+def noted_sum(op: GenericOp, shape: Contraction) -> tuple[int, int] | None:
+    """The dimension of a sum that is noted to end at a number, and the argument that has it: what
+    is behind was left out by nests in front."""
+    noted = ends_noted(op, op.extents)
+    for dim in shape.summed:
+        forms = [bound.form for bound in noted.get(dim, ())]
+        numbers = [f.terms[0][0] - FIRST_COUNT for f in forms if f == _number(f)]
+        if numbers:
+            return dim, min(numbers)
+    return None
+
+
+def _verify_whole(stage: Stage) -> None:
+    """Raises InputError for a sum that ends at a number, but is to be taken in blocks."""
+    schedule = stage.schedule
+    if schedule.terms is not None or schedule.cache_read:
+        raise illegal(stage.op, "terms, cache_read: of a sum that does not end at a number")
 
 
 def _leaves(stage: Stage, *, panel_mode: bool) -> bool:

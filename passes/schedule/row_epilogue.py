@@ -74,10 +74,11 @@ class RowEpilogue(ProductTask):
         if within is not None and divided[stage] != product.column:
             self._part_of_sum(emit, stage, envs[stage], rows, within)
             return
-        panels: tuple[Index, Index] = (0, self.ends[stage].last(emit, product.panels))
+        own = self.ends[stage]
+        panels: tuple[Index, Index] = (0, own.last(emit, product.panels))
         if within is not None:
             panels = panels_of(emit, within, product.panel)
-        self.product(emit, stage, envs[stage], rows, panels)
+        self.product(emit, stage, envs[stage], rows, panels, part=own.part)
 
     def _part_of_sum(
         self,

@@ -65,8 +65,8 @@ def _visited(plan: ProductPlan, stage: Stage, shape: Contraction, place: int) ->
     ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)
     if ends.terms is not None:
         axis = axis_alone(stage.op, place, ends.dim)
-        assert axis is not None  # along which it ends in zeros
-        yield Visited(axis, ends.terms)
+        if axis is not None:
+            yield Visited(axis, ends.terms)
     if ends.panels is not None and place == shape.b:
         axis = _axis_of(stage.op.read_maps[place], shape.inner_column, shape.panel or 1)
         if axis is not None:

@@ -1,0 +1,91 @@
+"""Products behind each other by matrices of open size, whose sums end at sizes that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+from torch.export import Dim
+
+import lamina
+
+Tensors = tuple[torch.Tensor, ...]
+
+SIZES = ((1, 1, 1, 1), (2, 60, 33, 70), (3, 17, 96, 31), (1, 40, 5, 64), (4, 3, 100, 1))
+"""Batch, rows, features and what the first product makes."""
+
+
+class Function(torch.nn.Module):
+    """A function as a module."""
+
+    def __init__(self, function: Callable[..., torch.Tensor]) -> None:
+        super().__init__()
+        self.function = function
+
+    def forward(self, *arguments: torch.Tensor) -> torch.Tensor:
+        return self.function(*arguments)
+
+
+def _chain(b: int, n: int, d: int, e: int) -> Tensors:
+    return torch.randn(b, n, d), torch.randn(d, e), torch.randn(e, d)
+
+
+def _batches(b: int, n: int, d: int, e: int) -> Tensors:
+    return torch.randn(b, n, d), torch.randn(b, d, e), torch.randn(b, e, d)
+
+
+def _attended(b: int, n: int, d: int, e: int) -> Tensors:
+    return torch.randn(b, n, d), torch.randn(b, e, d), torch.randn(b, e, d)
+
+
+def _attention(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> torch.Tensor:
+    return torch.softmax(q @ k.transpose(1, 2), -1) @ v
+
+
+PROGRAMS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., Tensors]]] = {
+    "two": (lambda x, w, v: x @ w @ v, _chain),
+    "with what is between": (lambda x, w, v: torch.sigmoid(x @ w) @ v + x, _chain),
+    "batches": (lambda x, w, v: torch.bmm(torch.bmm(x, w), v), _batches),
+    "attention": (_attention, _attended),
+    "three": (lambda x, w, v: x @ w @ v @ w, _chain),
+}
+
+
+def _compiled(name: str) -> Any:
+    function, make = PROGRAMS[name]
+    names: dict[int, Any] = dict(zip((3, 70, 50, 40), map(Dim, "bnde"), strict=True))
+    given = make(*names)
+    dims = tuple({place: names[size] for place, size in enumerate(x.shape)} for x in given)
+    program = torch.export.export(Function(function), given, dynamic_shapes=(dims,))
+    return lamina.compile(program, versions="padded")
+
+
+def _compare(compiled: Callable[..., Any], name: str, given: Sequence[torch.Tensor]) -> None:
+    function, _ = PROGRAMS[name]
+    exact = function(*(x.double() for x in given))
+    scale = max(1.0, exact[exact.isfinite()].abs().max().item() if exact.isfinite().any() else 0.0)
+    torch.testing.assert_close(
+        compiled(*given).double(), exact, rtol=1e-4, atol=1e-5 * scale, equal_nan=True
+    )
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_equals_torch(name: str) -> None:
+    compiled, make = _compiled(name), PROGRAMS[name][1]
+    for sizes in SIZES:
+        _compare(compiled, name, make(*sizes))
+
+
+@pytest.mark.parametrize("name", ["two", "batches"])
+@pytest.mark.parametrize("value", [torch.inf, torch.nan])
+def test_what_is_no_number_stays_where_it_is(name: str, value: float) -> None:
+    """A sum that ends at a number reads nothing behind it, and all in front."""
+    compiled, make = _compiled(name), PROGRAMS[name][1]
+    for operand in range(3):
+        given = make(2, 20, 33, 19)
+        given[operand][..., -1, -1] = value
+        _compare(compiled, name, given)
+        compiled(*make(2, 60, 70, 40))  # what is left in memory by other sizes
+        _compare(compiled, name, given)
