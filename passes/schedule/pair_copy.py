@@ -19,6 +19,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.memory import Env, Memory
@@ -33,7 +34,8 @@ PAIR_ROW = 2 * TILE_COLUMNS
 class PairCopy:
     """What a nest that copies into pairs reads: its strides, and where that ends.
 
-    `ends` has, for a padded read, how many places and how many terms there are.
+    `ends` has, for a padded read, the indices along which places and terms lie, and how many there
+    are.
     """
 
     stage: Stage
@@ -42,7 +44,7 @@ class PairCopy:
     """Elements from one place to the next."""
     along: int
     """Elements from one term of the sum to the next; one of both is 1."""
-    ends: tuple[int, int] | None
+    ends: tuple[tuple[Linear, int], tuple[Linear, int]] | None
 
     @staticmethod
     def of(stage: Stage) -> PairCopy | None:
@@ -70,19 +72,21 @@ class PairCopy:
             return None
         if read.pad is None:
             return PairCopy(stage, read, across, along, None)
-        ends: list[int] = []
-        for outer, inner in ((tile, place), (pair, term)):
+        ends: list[tuple[Linear, int]] = []
+        for inner in (place, term):
             axes = [n for n, form in enumerate(read.axes) if form.coefficient(inner)]
             if len(axes) != 1:
                 return None
             form = read.axes[axes[0]]
-            if form.constant or {d for d, _ in form.terms} != {outer, inner}:
+            if form.coefficient(inner) != 1 or form.range(extents)[0] < 0:
                 return None
-            if form.coefficient(inner) != 1:
-                return None
-            ends.append(read.shape[axes[0]])
-        others = [f for f in read.axes if not any(f.coefficient(d) for d in (place, term))]
-        if any(form.pure_dim is None and form.terms for form in others):
+            ends.append((form, read.shape[axes[0]]))
+        walked = [form for form, _ in ends]
+        others = [
+            (f, size) for f, size in zip(read.axes, read.shape, strict=True) if f not in walked
+        ]
+        ranges = [(*form.range(extents), size) for form, size in others]
+        if any(low < 0 or high >= size for low, high, size in ranges):
             return None
         return PairCopy(stage, read, across, along, (ends[0], ends[1]))
 
@@ -126,10 +130,8 @@ class PairCopy:
     def _left(self, emit: Emitter, position: Env) -> tuple[Index, Index]:
         """Places and terms that there are from a position on; either may be negative."""
         assert self.ends is not None
-        rank = len(self.stage.extents)
-        places, terms = self.ends
-        done = emit.times(position[rank - 4], TILE_COLUMNS), emit.times(position[rank - 3], 2)
-        return emit.minus(places, done[0]), emit.minus(terms, done[1])
+        places, terms = (emit.minus(n, emit.linear(form, position)) for form, n in self.ends)
+        return places, terms
 
     def _load(
         self, emit: Emitter, memory: Memory, at: Index, lanes: int, there: Index | None

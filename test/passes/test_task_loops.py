@@ -371,3 +371,38 @@ def test_pairs_are_packed_by_slices(size: int, along: bool) -> None:
     np.testing.assert_array_equal(np.asarray(compiled(*args)).view(wanted.dtype), wanted)
     run_pipeline(module, ["apply-schedule"], Context())
     assert ("vector.shuffle" in str(module)) == (size in (0, 32))
+
+
+GROUPED_PAIRS = """
+func.func private @kernel(%x: {x}, %y: memref<2x3x32x16x2xbf16>) attributes {{
+    lamina.kernel, lamina.schedule = [#loop.pairs<parallel, tile = 32>]}} {{
+  loop.generic (g, t, p, n, e) in [2, 3, 32, 16, 2] reads(%x[{read}] pad 0.0 : bf16 : {x})
+      writes([g, t, p, n, e] store into %y : memref<2x3x32x16x2xbf16>)
+      attributes {{lamina.nest = #loop.nest<rows = [d0, d1, d2, d3, d4]>}} {{
+  ^bb0(%v: bf16):
+    loop.yield %v : bf16
+  }}
+  func.return
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "read"),
+    [
+        ((89, 63), "((g * 45) + (t * 16)) + n, (p * 2) + e"),
+        ((61, 100), "(p * 2) + e, ((g * 48) + (t * 16)) + n"),
+        ((70, 96), "(p * 2) + (e + g), (t * 16) + n"),
+    ],
+    ids=["windows that end in the next one", "heads", "sums that begin anywhere"],
+)
+def test_pairs_of_groups_are_packed_in_registers(shape: tuple[int, int], read: str) -> None:
+    x = f"memref<{shape[0]}x{shape[1]}xbf16>"
+    text = MAIN.format(x=x, y="memref<2x3x32x16x2xbf16>") + GROUPED_PAIRS.format(x=x, read=read)
+    args = [np.random.default_rng(0).standard_normal(shape).astype(ml_dtypes.bfloat16)]
+    module = parse(text)
+    wanted = run_module(module, [*args])[0]
+    compiled = compile_module(parse(text), target=Target.host())
+    np.testing.assert_array_equal(np.asarray(compiled(*args)).view(wanted.dtype), wanted)
+    run_pipeline(module, ["parallelize", "apply-schedule"], Context())
+    assert "vector.shuffle" in str(module)
+    np.testing.assert_array_equal(run_module(module, [*args])[0], wanted)
