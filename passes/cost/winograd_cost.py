@@ -22,6 +22,13 @@ GROWTH = 4
 """Elements of tiles for each element of the image, and of products for each result."""
 
 
+LINE_TILES = 16
+"""Tiles on a line, from which on sums of tiles stand in the kernel of the products that they add:
+its tasks are lines of tiles, which all read the weights. Of shorter ones products are kernels of
+their own: RegNet-Y-040 takes 0.975 of the time so on two threads of a Sapphire Rapids, ResNet-50
+0.98, where products of 7 tiles a line alone are apart 0.99 and 0.99; of 28 tiles a line it is the
+same either way."""
+
 PAIR_RATE = 2
 """Products of bf16 in pairs for one of f32, at least, by instructions that multiply pairs."""
 

@@ -10,6 +10,8 @@ of four products instead of six; along both axes it is nested. Numbered so, each
 products (q of the lines, q of the columns) has linear index maps, and is a product of matrices with
 r of both as its batch: tiles of the image by channels, times channels by channels. Weights are
 computed in f64 and rounded once, in `@setup`. Images and groups stay the dimensions that they are.
+Products whose lines have few tiles are kernels of their own (`lamina.fuse = "never"`): in one with
+the sums of tiles, each line would read all weights.
 """
 
 from __future__ import annotations
@@ -25,6 +27,7 @@ from xdsl.dialects.builtin import (
     IndexType,
     IntegerAttr,
     ModuleOp,
+    StringAttr,
     TensorType,
     UnitAttr,
     f64,
@@ -39,8 +42,9 @@ from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, compare_op, constant_op, scalar_op, select_op
 from lamina.dialects.loop.winograd import WINOGRAD, Windows
+from lamina.passes.cost.winograd_cost import LINE_TILES
 from lamina.passes.defined_functions import defined_functions
-from lamina.passes.fusion.fusion_override import MATERIALIZED
+from lamina.passes.fusion.fusion_override import FUSE, MATERIALIZED
 from lamina.passes.loop.pad_windows import padded_copy
 
 GROUPS = tuple((q, p) for q in (0, 1) for p in (0, 1))
@@ -278,6 +282,8 @@ def _product(
     )
     set_names(made, ["winograd_product"])
     made.location = nest.location
+    if shape.tiles[1] < LINE_TILES:
+        made.attributes[FUSE] = StringAttr("never")
     return made
 
 

@@ -22,6 +22,7 @@ func.func @main(%x: tensor<1x6x8x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x6x
 // CHECK:         loop.generic (d0, d1, d2, d3, d4, d5, d6) in [2, 2, 1, 3, 4, 5, 4]
 // CHECK-SAME:    writes([d0, d1, d2, d3, d4, d5] add : tensor<2x2x1x3x4x5xf32>)
 // CHECK-SAME:    lamina.op = "winograd_product"
+// CHECK-SAME:    lamina.fuse = "never"
 // CHECK:         lamina.op = "winograd_product"
 // CHECK:         lamina.op = "winograd_product"
 // CHECK:         lamina.op = "winograd_product"
@@ -44,3 +45,18 @@ func.func @main(%x: tensor<1x8x10x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x6
 // CHECK-LABEL: @main
 // CHECK:         in [1, 6, 8, 5, 3, 3, 4]
 // CHECK-NOT:     winograd
+
+// -----
+
+// Products of lines of 16 tiles may share a kernel with their sums.
+func.func @main(%x: tensor<1x8x34x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x6x32x5xf32> {
+  %r = loop.generic (n, y, x, o, i, j, c) in [1, 6, 32, 5, 3, 3, 4] reads(%x[n, y + i, x + j, c] : tensor<1x8x34x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x6x32x5xf32>) attributes {lamina.winograd} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x6x32x5xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.fuse
+// CHECK:         lamina.op = "winograd_result"
