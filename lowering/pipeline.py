@@ -140,6 +140,7 @@ STAGES: tuple[Stage, ...] = (
             "stream-dims",
             "bound-dims",
             "limit-rows",
+            "drop-row-masks",
         ),
     ),
     Stage(

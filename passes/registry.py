@@ -90,6 +90,7 @@ PASSES: dict[str, str] = {
     "stream-dims": "lamina.passes.fusion.stream_dims:StreamDimsPass",
     "bound-dims": "lamina.passes.fusion.bound_dims:BoundDimsPass",
     "limit-rows": "lamina.passes.fusion.limit_rows:LimitRowsPass",
+    "drop-row-masks": "lamina.passes.fusion.drop_row_masks:DropRowMasksPass",
     "inline-regions": "lamina.passes.regions.inline_regions:InlineRegionsPass",
     "unroll-layers": "lamina.passes.regions.unroll_layers:UnrollLayersPass",
     # memory and schedules

@@ -36,6 +36,12 @@ def agreed_bounds(found: Mapping[GenericOp, Mapping[int, set[Bound]]]) -> Bounde
     return {nest: (dim, tuple(order)) for nest, dim, _ in family} if order else {}
 
 
+def are_walked(bounds: Bounded) -> bool:
+    """Whether bounds are a softmax's, or differ from row to row: products alone may end at numbers
+    of a call instead."""
+    return _is_walked([(nest, dim, frozenset(own)) for nest, (dim, own) in bounds.items()])
+
+
 def _families(found: Mapping[GenericOp, Mapping[int, set[Bound]]]) -> list[_Family]:
     """Dimensions of nests, those together that are connected by bounds they have in common."""
     families: list[_Family] = []
@@ -71,4 +77,4 @@ def _is_walked(family: Sequence[tuple[GenericOp, int, frozenset[Bound]]]) -> boo
     )
 
 
-__all__ = ["Bounded", "agreed_bounds"]
+__all__ = ["Bounded", "agreed_bounds", "are_walked"]

@@ -25,7 +25,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.agreed_bounds import Bounded, agreed_bounds
-from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, is_end
+from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, cut_of, is_end
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of
@@ -165,6 +165,8 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
     inner = [d for d in range(len(nest.extents)) if d not in rows_of(nest)]
     body = OutsideBody(nest, facts.row)
     shape = Contraction.of(nest)
+    if facts.wide and (cut := cut_of(nest)) is not None:
+        found[cut[0]] = {Bound(True, Linear.dim(FIRST_COUNT + cut[1]))}
     for dim in inner:
         for bound in _candidates(nest, dim, facts):
             answers = _answers(nest, dim, bound, facts)

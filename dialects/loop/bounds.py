@@ -43,6 +43,12 @@ FIRST_COUNT = 1 << 16
 """Pseudo-dimension of forms that is the number in argument 0 of a kernel; others follow."""
 
 
+CUT = "lamina.cut"
+"""Attribute of a packed product: the `#loop.bounds` of the dimension that it sums over, one number
+of the call. Unlike ends it is part of what the nest means: terms behind are not added up, whatever
+stands there."""
+
+
 def masks_of(function: Operation) -> dict[int, int]:
     """For each argument of a kernel that is such a mask the argument with its number."""
     pairs = function.attributes.get(MASKS)
@@ -59,6 +65,15 @@ def zeros_of(function: Operation) -> frozenset[tuple[int, int, int]]:
         return frozenset()
     numbers = [int(number) for number in found.get_values()]
     return frozenset(zip(numbers[::3], numbers[1::3], numbers[2::3], strict=True))
+
+
+def cut_of(nest: Operation) -> tuple[int, int] | None:
+    """The dimension of a product whose sum is cut, and the argument with the number of terms."""
+    noted = nest.attributes.get(CUT)
+    if not isinstance(noted, BoundsAttr):
+        return None
+    (number,) = noted.arguments
+    return noted.dim.value.data, number
 
 
 @dataclass(frozen=True)
@@ -262,6 +277,7 @@ class StreamAttr(ParametrizedAttribute):
 
 __all__ = [
     "BOUNDS",
+    "CUT",
     "ENDS",
     "FIRST_COUNT",
     "MASKS",
@@ -270,6 +286,7 @@ __all__ = [
     "Bound",
     "BoundsAttr",
     "StreamAttr",
+    "cut_of",
     "ends_of",
     "is_end",
     "masks_of",

@@ -23,11 +23,13 @@ from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
 from lamina.dialects.loop.bounds import (
     BOUNDS,
+    CUT,
     ENDS,
     MASKS,
     STREAM,
     ZEROS,
     StreamAttr,
+    cut_of,
     masks_of,
     zeros_of,
 )
@@ -96,6 +98,7 @@ def verify_kernel(body: Iterable[Operation]) -> None:
     _verify_bounds(nests)
     _verify_stream(nests)
     _verify_zeros(nests)
+    _verify_cuts(nests)
     if any(ENDS in nest.attributes for nest in nests):
         try:
             verify_ends(nests, masks_in(nests))
@@ -145,6 +148,18 @@ def _verify_zeros(nests: Sequence[GenericOp]) -> None:
             raise KernelFault(
                 nests[0], f"{ZEROS}: argument {number} is to have i64 of 0 dimensions"
             )
+
+
+def _verify_cuts(nests: Sequence[GenericOp]) -> None:
+    """Sums are cut at numbers that are arguments of the kernel."""
+    for nest in nests:
+        cut, function = cut_of(nest), kernel_of(nest)
+        block = function.regions[0].first_block if function is not None else None
+        if cut is None or block is None:
+            continue
+        end = _argument_type(block, cut[1])
+        if end is None or (end.element_type, len(end.get_shape())) != (i64, 0):
+            raise KernelFault(nest, f"{CUT}: argument {cut[1]} is to have i64 of 0 dimensions")
 
 
 def _argument_type(block: Block, place: int) -> TensorType[Any] | MemRefType[Any] | None:

@@ -27,6 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.bounds import (
     BOUNDS,
+    CUT,
     ENDS,
     FIRST_COUNT,
     STREAM,
@@ -68,6 +69,8 @@ def verify_notes(op: GenericOp) -> None:
         _verify_bounds(op, op.attributes[BOUNDS], BOUNDS)
     if ENDS in op.attributes:
         _verify_ends(op, op.attributes[ENDS])
+    if CUT in op.attributes:
+        _verify_cut(op, op.attributes[CUT])
     if LEAST_EXTENTS in op.attributes:
         verify_least_extents(op, op.attributes[LEAST_EXTENTS])
     if STREAM in op.attributes:
@@ -122,6 +125,21 @@ def _verify_ends(op: GenericOp, ends: Attribute) -> None:
                 f"{op.name}: {ENDS}: of d{dim} are upper bounds, each of one number of the call, "
                 f"less positions of rows: not {entry}"
             )
+
+
+def _verify_cut(op: GenericOp, cut: Attribute) -> None:
+    _verify_bounds(op, cut, CUT)
+    assert isinstance(cut, BoundsAttr)
+    shape, dim, found = Contraction.of(op), cut.dim.value.data, cut.bounds(op.extents)
+    if shape is None or shape.panel is None or shape.pairs is not None or shape.task_packed:
+        raise VerifyException(f"{op.name}: {CUT} stands on no product of panels that are packed")
+    if [d for d in shape.summed if op.extents[d] != 1] != [dim]:
+        raise VerifyException(f"{op.name}: {CUT} is of the dimension that is summed, not of d{dim}")
+    numbers = [FIRST_COUNT + number for number in cut.arguments]
+    if [bound.form for bound in found] != list(map(Linear.dim, numbers)) or not found[0].is_upper:
+        raise VerifyException(
+            f"{op.name}: {CUT} is one number of the call, an upper bound: not {cut}"
+        )
 
 
 def _verify_schedule(op: GenericOp, schedule: Attribute) -> None:

@@ -36,6 +36,7 @@ _LATE: dict[str, frozenset[State]] = {
     "stream-dims": frozenset({State.TENSORS, State.KERNELS}),
     "bound-dims": frozenset({State.TENSORS, State.KERNELS}),
     "limit-rows": frozenset({State.TENSORS, State.KERNELS}),
+    "drop-row-masks": frozenset({State.TENSORS, State.KERNELS}),
     "bufferize": frozenset({State.TENSORS, State.KERNELS}),
     "elide-copies": frozenset({State.BUFFERS, State.LOOPS}),
     "mutate-in-place": frozenset({State.BUFFERS, State.LOOPS}),

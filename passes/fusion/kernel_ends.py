@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import DenseArrayBase, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from lamina.dialects.loop import GenericOp, ScatterOp
+from lamina.dialects.loop.agreed_bounds import are_walked
 from lamina.dialects.loop.bounded_dims import (
     bounded_dims,
     bounds_of,
@@ -76,8 +77,13 @@ def note_bounds(
     nests: Sequence[GenericOp],
     calls: Sequence[KernelCall],
     numbers: dict[Reach, int],
+    *,
+    walked: bool,
 ) -> None:
-    """Note the masks that all calls of a kernel agree on, and the bounds that follow from them."""
+    """Note the masks that all calls of a kernel agree on, and the bounds that follow from them.
+
+    They are noted if it is `walked` whether something else than sums of products has them.
+    """
     known = dict(numbers)
     masks: dict[int, int] = {}
     for argument, count in common_masks(calls):
@@ -87,6 +93,8 @@ def note_bounds(
         return
     arguments = kernel.body.block.args
     found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
+    if are_walked(found) != walked:
+        return
     noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}
     if not any(bounds.counts for bounds in noted.values()):
         return

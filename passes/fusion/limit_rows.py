@@ -216,9 +216,10 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
             extents = [nest.extents[d] for d in rows_of(nest)]
             set_part(nest, part)
             set_live_rows(nest, sums or digits_of(extents, common, numbers))
-    note_bounds(kernel, nests, calls, numbers)
+    note_bounds(kernel, nests, calls, numbers, walked=True)
     note_ends(kernel, nests, calls, numbers)
-    note_sum_ends(kernel, nests, calls, numbers)
+    if not note_sum_ends(kernel, nests, calls, numbers):
+        note_bounds(kernel, nests, calls, numbers, walked=False)
     note_padded_masks(kernel, nests, calls, numbers)
     note_masked_reads(kernel, nests, calls, numbers)
     note_columns(kernel, nests, calls, numbers)

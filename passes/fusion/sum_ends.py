@@ -43,8 +43,8 @@ def note_sum_ends(
     nests: Sequence[GenericOp],
     calls: Sequence[KernelCall],
     numbers: dict[Reach, int],
-) -> None:
-    """Note where loops of a kernel of packed products end, if the sum of one does.
+) -> bool:
+    """Note where loops of a kernel of packed products end, if the sum of one does; whether it does.
 
     Numbers at which there are bounds are left to these. Products in pairs, and those whose tasks
     pack, add up all terms; integers are left alone, as nests that run on may divide by what is left
@@ -52,12 +52,12 @@ def note_sum_ends(
     """
     products = {n: shape for n in nests if is_packed(n) and (shape := Contraction.of(n))}
     if not products or any(map(summed_rows, nests)) or not all(map(_may_end, products.values())):
-        return
+        return False
     arguments = kernel.body.block.args
     known = Numbers(len(arguments), calls, dict(numbers))
     masks = {mask: known.of(Reach(count)) for mask, count in common_masks(calls)}
     if not masks:
-        return
+        return False
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     kept = {nest: kept_bounds(nest, calls, known) for nest in nests}
     zeros = _packed_zeros(products, calls, known)
@@ -66,11 +66,12 @@ def note_sum_ends(
     found = {nest: _level(dims, bounded) for nest, dims in counted.items()}
     used = _used_zeros(products, found)
     if not used:
-        return
+        return False
     renamed = note_found(kernel, found, known, masks, numbers)
     noted = {(at, axis, renamed.get(number, number)) for at, axis, number in used}
     flat = [number for triple in sorted(noted | zeros_of(kernel)) for number in triple]
     kernel.attributes[ZEROS] = DenseArrayBase.from_list(i64, flat)
+    return True
 
 
 def _may_end(shape: Contraction) -> bool:

@@ -31,6 +31,7 @@ from lamina.passes.schedule.choose_row_loops import choose_next_block
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import PackedProduct
+from lamina.passes.schedule.product_ends import noted_sum
 from lamina.passes.schedule.product_plan import Products, jammed_row
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import own_loops
@@ -165,6 +166,8 @@ def _gains_copy(
     as a block of the sum has."""
     stage, terms = product.stage, product.stage.schedule.terms
     access, summed, block = stage.reads[product.shape.a], product.summed, product.most
+    if noted_sum(stage.op, product.shape) is not None:
+        return False
     if access.memory in memory.scratch or product.panels < MIN_PANELS:
         return False
     size = getattr(access.element, "bitwidth", 32) // 8

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy as copied
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import gcd, prod
 
 from xdsl.dialects import arith, memref, vector
@@ -29,6 +29,7 @@ from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.panel_prefetch import PanelPrefetch, Walk
 from lamina.passes.schedule.peel import whole_steps
+from lamina.passes.schedule.register_tile import Tile, TilePosition
 from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
@@ -36,42 +37,6 @@ from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, chain_block
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.waiting_sums import WaitingSums
-
-
-@dataclass(frozen=True)
-class Tile:
-    """A register tile: `rows` rows of `vectors` vectors of `lanes` elements."""
-
-    rows: int
-    vectors: int
-    lanes: int
-
-    @property
-    def panel(self) -> int:
-        """Columns of the tile."""
-        return self.vectors * self.lanes
-
-
-@dataclass(frozen=True)
-class TilePosition:
-    """Where a tile of `height` rows of dimension `row` stands, in a panel.
-
-    A task whose rows are all positions of `env` has no row dimension.
-    """
-
-    env: Env
-    row: int | None
-    height: int
-    panel: Index
-
-    def bind(self, dim: int, index: Index) -> TilePosition:
-        """The same at a position of one more dimension."""
-        return replace(self, env={**self.env, dim: index})
-
-    def row_step(self, form: Linear) -> int:
-        """Elements from a row of the tile to the next, of what is at such an offset."""
-        step = form.coefficient(LOCAL_ROW)
-        return step if self.row is None else step + form.coefficient(self.row)
 
 
 class ProductEmitter:
@@ -178,6 +143,7 @@ class ProductEmitter:
                 if row_dim is not None:
                     position[row_dim] = begin
                 at = TilePosition(position, row_dim, height, panel)
+                at = replace(at, starts=emitter._starts(inner, at))
                 if sums is None or emitter.terms is None:
                     totals = emitter._sum(inner, at, emitter.summed, start * height)
                     emitter._store(inner, at, totals, masked=masked)
@@ -319,17 +285,32 @@ class ProductEmitter:
         if self.prefetch is not None:
             self.prefetch.emit(emit, at.env, dim, copy, at.panel)
         form = self.memory.layout(self.left)
-        start = emit.plus(self.memory.at(emit, form, at.env), copy * form.coefficient(dim))
-        step = self._row_step(emit, self.left, at)
+        if at.starts:
+            term = emit.linear(Linear(tuple(t for t in form.terms if t[0] in self.summed)), at.env)
+            term = emit.plus(term, copy * form.coefficient(dim))
+            places = [emit.plus(start, term) for start in at.starts]
+        else:
+            start = emit.plus(self.memory.at(emit, form, at.env), copy * form.coefficient(dim))
+            step = self._row_step(emit, self.left, at)
+            places = [emit.plus(start, emit.times(step, row)) for row in range(at.height)]
         flat = self.memory.flat[self.left.memory]
         made: list[SSAValue] = []
         for row in range(at.height):
-            at_row = emit.value(emit.plus(start, emit.times(step, row)))
+            at_row = emit.value(places[row])
             element = emit.add(plain_op(memref.LoadOp, (flat, at_row), (self.element,)))
             factor = broadcast(emit, element, lanes)
             for v in range(vectors):
                 made.append(self._multiply_add(emit, factor, rows[v], totals[row * vectors + v]))
         return made
+
+    def _starts(self, emit: Emitter, at: TilePosition) -> tuple[Index, ...]:
+        """Where each row of a tile begins in an argument whose strides are numbers of the call."""
+        if self.left.memory not in self.memory.strides:
+            return ()
+        env = {**at.env, **dict.fromkeys(self.summed, 0)}
+        start = self.memory.at(emit, self.memory.layout(self.left), env)
+        step = self._row_step(emit, self.left, at)
+        return tuple(emit.plus(start, emit.times(step, row)) for row in range(at.height))
 
     def _panel_row(
         self, emit: Emitter, env: Env, dim: int, copy: int, panel: Index

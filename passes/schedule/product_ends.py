@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.bounds import FIRST_COUNT
+from lamina.dialects.loop.bounds import FIRST_COUNT, cut_of
 from lamina.dialects.loop.bounds import ends_of as ends_noted
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
@@ -80,8 +80,10 @@ class ProductEnds:
 
 
 def noted_sum(op: GenericOp, shape: Contraction) -> tuple[int, int] | None:
-    """The dimension of a sum that is noted to end at a number, and the argument that has it: what
-    is behind was left out by nests in front."""
+    """The dimension of a sum that ends at a number, and the argument that has it: what is behind
+    was left out by nests in front, or is no term."""
+    if (cut := cut_of(op)) is not None:
+        return cut
     noted = ends_noted(op, op.extents)
     for dim in shape.summed:
         forms = [bound.form for bound in noted.get(dim, ())]

@@ -46,17 +46,20 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
 def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
     """Of each nest of a part the columns that end at a number of the call, and which argument of
     the kernel that number is in: those of products that their kernel gives to its caller, what
-    follows such a product panel by panel, and what is swept row by row and ends there."""
+    follows such a product panel by panel, and what is swept row by row and ends there; and of sums
+    of products the terms."""
     if not isinstance(tasks, ProductTasks):
         return {}
     plan = plan_of(part, tasks)
     found: dict[GenericOp, dict[int, int]] = {}
     for stage, shape in plan.products.items():
         ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)
+        if ends.terms is not None and ends.terms.count is not None:
+            found[stage.op] = {ends.dim: ends.terms.count}
         if ends.columns is None or ends.columns.count is None:
             continue
         count, followers = ends.columns.count, [s for s in plan.stages if s is not stage]
-        found[stage.op] = {shape.inner_column: count}
+        found.setdefault(stage.op, {})[shape.inner_column] = count
         if plan.panel_mode:
             found.update((s.op, {s.inner[0]: count}) for s in followers)
     if not plan.panel_mode and not any(stage.totals for stage in plan.stages):

@@ -13,9 +13,10 @@ from lamina.passes.schedule.memory import Env, Envs, Memory
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
-from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.product import ProductEmitter
 from lamina.passes.schedule.product_ends import ReadEnds
 from lamina.passes.schedule.product_plan import ProductPlan
+from lamina.passes.schedule.register_tile import Tile
 from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, SumCut, over_panels, over_sum

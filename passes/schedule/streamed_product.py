@@ -29,9 +29,10 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.peel import mask_below
-from lamina.passes.schedule.product import ProductEmitter, Tile
+from lamina.passes.schedule.product import ProductEmitter
 from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.product_task import TaskDomain, tile_of
+from lamina.passes.schedule.register_tile import Tile
 from lamina.passes.schedule.row_epilogue import RowEpilogue
 from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.rows import RowSegment

@@ -48,7 +48,13 @@ from lamina.runtime.interpreters.loop_access import (
     slice_grids,
 )
 from lamina.runtime.interpreters.loop_body import VECTOR_FORMS, evaluate
-from lamina.runtime.interpreters.loop_bounds import bounded_dim, leave_out, outside
+from lamina.runtime.interpreters.loop_bounds import (
+    behind,
+    bounded_dim,
+    cut_at,
+    leave_out,
+    outside,
+)
 from lamina.runtime.interpreters.loop_reduce import identities, write
 from lamina.runtime.interpreters.values import numpy_dtype
 
@@ -79,7 +85,7 @@ class LoopFunctions(InterpreterFunctions):
 
     @implements(GenericOp)
     def generic(self, interpreter: Interpreter, op: GenericOp, args: PythonValues) -> PythonValues:
-        return tuple(run_generic(op, args))
+        return tuple(run_generic(op, args, cut_at(op, interpreter)))
 
     @implements(ReshapeOp)
     def reshape(self, interpreter: Interpreter, op: ReshapeOp, args: PythonValues) -> PythonValues:
@@ -170,24 +176,31 @@ def _called(op: ExternOp, inputs: Sequence[Any]) -> list[Any]:
         raise failure(call, place_of(op), error) from error
 
 
-def run_generic(op: GenericOp, args: Sequence[Any]) -> list[Any]:
-    """The results of one nest on tensors; nothing for a nest that writes into memrefs."""
+def run_generic(op: GenericOp, args: Sequence[Any], terms: int | None = None) -> list[Any]:
+    """The results of one nest on tensors; nothing for a nest that writes into memrefs.
+
+    Of a sum that is cut (`lamina.cut`) the first `terms` are added up.
+    """
     reads, sources = len(op.inputs), len(op.inputs) + len(op.sources)
     outs = sources + len(op.outs)
     if op.slices:
         run_slice(op, args[:reads], args[reads:sources], args[sources:outs], args[outs:])
         return []
-    results = _run(op, args[:reads], args[reads:sources], args[sources:outs])
+    results = _run(op, args[:reads], args[reads:sources], args[sources:outs], terms)
     return [] if op.outs else results
 
 
 def _run(
-    op: GenericOp, inputs: Sequence[Any], sources: Sequence[Any], outs: Sequence[Any]
+    op: GenericOp,
+    inputs: Sequence[Any],
+    sources: Sequence[Any],
+    outs: Sequence[Any],
+    terms: int | None,
 ) -> list[Any]:
     extents = op.extents
     if is_contraction(op):
         made = outs[0] if outs else _filled(op.written_types[0], 0)
-        _contract(op, inputs, made)
+        _contract(op, inputs, made, terms)
         return [made]
     results = list(outs)
     for number, (kind, start) in enumerate(zip(op.written_types, identities(op), strict=True)):
@@ -236,8 +249,8 @@ def _written_places(op: GenericOp, number: int) -> Any:
     return tuple(np.broadcast_arrays(*where)) if where else ...
 
 
-def _contract(op: GenericOp, inputs: Sequence[Any], result: Any) -> None:
-    """Write a sum of products, all at once."""
+def _contract(op: GenericOp, inputs: Sequence[Any], result: Any, terms: int | None) -> None:
+    """Write a sum of products, all at once; of one that is cut the first `terms`."""
     extents = op.extents
     names = "abcdefghijklmnopqrstuvwxyz"
     grid = grids(extents, 0, extents[0])
@@ -253,6 +266,8 @@ def _contract(op: GenericOp, inputs: Sequence[Any], result: Any) -> None:
         gathered = np.asarray(read(value, index_map, pad, grid))
         if left_out is not None and len(operands) == summed:
             gathered = np.where(left_out, np.zeros_like(gathered), gathered)
+        if terms is not None:
+            gathered = np.where(behind(op, grid, terms), np.zeros_like(gathered), gathered)
         is_half = gathered.itemsize == 2 and gathered.dtype.kind not in "iu"
         if in_matrix_tiles(op) or (is_packed_by_tasks(op) and is_half):
             # Half floats, widened in the body.

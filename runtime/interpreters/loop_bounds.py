@@ -10,10 +10,12 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from xdsl.interpreter import Interpreter
 from xdsl.ir.affine import AffineExpr, AffineSymExpr
 
 from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr
+from lamina.dialects.loop.bounds import BOUNDS, BoundsAttr, cut_of
+from lamina.dialects.loop.counted_dims import kernel_of
 from lamina.runtime.interpreters.loop_access import evaluate_expr
 from lamina.runtime.interpreters.values import is_floating
 
@@ -47,6 +49,23 @@ def bounded_dim(op: GenericOp) -> int | None:
     return bounds.dim.value.data if isinstance(bounds, BoundsAttr) else None
 
 
+def cut_at(op: GenericOp, interpreter: Interpreter) -> int | None:
+    """How many terms a sum has that is cut at a number of the call, an argument of its kernel."""
+    cut, kernel = cut_of(op), kernel_of(op)
+    block = None if kernel is None else kernel.regions[0].first_block
+    if cut is None or block is None:
+        return None
+    (number,) = interpreter.get_values((block.args[cut[1]],))
+    return int(number)
+
+
+def behind(op: GenericOp, grid: Mapping[int, Any], terms: int) -> Any:
+    """Where the points of a domain are behind so many terms of a sum that is cut."""
+    cut = cut_of(op)
+    assert cut is not None
+    return grid[cut[0]] >= terms
+
+
 def leave_out(op: GenericOp, number: int, values: Any, identity: Any, where: Any) -> None:
     """Put what changes nothing in the place of values, over the domain, that are outside."""
     left_out = np.broadcast_to(where, values.shape)
@@ -56,4 +75,4 @@ def leave_out(op: GenericOp, number: int, values: Any, identity: Any, where: Any
         values[left_out] = np.nan
 
 
-__all__ = ["bounded_dim", "leave_out", "outside"]
+__all__ = ["behind", "bounded_dim", "cut_at", "leave_out", "outside"]

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 from torch.export import Dim
 
 import lamina
+from lamina.codegen.target import Target
+from lamina.runtime.interpreters import run_module
+from lamina.runtime.layers import lower, parse
 
 Tensors = tuple[torch.Tensor, ...]
 
@@ -89,3 +93,55 @@ def test_what_is_no_number_stays_where_it_is(name: str, value: float) -> None:
         _compare(compiled, name, given)
         compiled(*make(2, 60, 70, 40))  # what is left in memory by other sizes
         _compare(compiled, name, given)
+
+
+def _text(op: str, operands: str, result: str) -> str:
+    return f"""
+func.func @main(%x: tensor<?x?x?xf32> {{lamina.dims = [{B}, {N}, {D}]}}, {operands})
+    -> tensor<?x?x?xf32> attributes {{lamina.compact}} {{
+  %0 = aten.{op}.default(%x, %w) : (tensor<?x?x?xf32>, tensor<?x?x?xf32>) -> tensor<?x?x?xf32>
+  {result}
+}}
+"""
+
+
+B, N, D, E = (
+    f"#lamina.size<{name} in [0, {most}]>"
+    for name, most in (("b", 32), ("n", 256), ("d", 64), ("e", 64))
+)
+WEIGHT = f"%w: tensor<?x?x?xf32> {{lamina.dims = [{B}, {D}, {E}]}}"
+TEXTS = {
+    "one": _text("bmm", WEIGHT, "func.return %0 : tensor<?x?x?xf32>"),
+    "two": _text(
+        "bmm",
+        f"{WEIGHT}, %v: tensor<?x?x?xf32> {{lamina.dims = [{B}, {E}, {D}]}}",
+        "%1 = aten.bmm.default(%0, %v) : (tensor<?x?x?xf32>, tensor<?x?x?xf32>)"
+        " -> tensor<?x?x?xf32>\n  func.return %1 : tensor<?x?x?xf32>",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TEXTS)
+@pytest.mark.parametrize("sizes", [(2, 10, 33, 17), (1, 1, 1, 1)])
+def test_every_layer_means_the_same(name: str, sizes: tuple[int, int, int, int]) -> None:
+    """What stands behind the sizes of a call is no number here, and is not asked."""
+    b, n, d, e = sizes
+    random = np.random.default_rng(0)
+    shapes = [((b, n, d), (32, 256, 64)), ((b, d, e), (32, 64, 64)), ((b, e, d), (32, 64, 64))]
+    module, given, padded = parse(TEXTS[name]), list[Any](), list[Any]()
+    for shape, bounds in shapes[: 2 if name == "one" else 3]:
+        part, whole = random.standard_normal(shape, np.float32), np.full(bounds, np.nan, np.float32)
+        whole[: shape[0], : shape[1], : shape[2]] = part
+        given.append(part)
+        padded.append(whole)
+    wanted = given[0]
+    for part in given[1:]:
+        wanted = wanted @ part
+    counts = [np.array(size) for size in sizes]
+    start = "aten"
+    for stop in ("functional", "fused", "bufferized", "scheduled"):
+        lower(module, start, stop, Target.host(), enters=start == "aten")
+        start = stop
+        (made,) = run_module(module.clone(), [*padded, *counts])
+        np.testing.assert_allclose(made, wanted, rtol=2e-5, atol=1e-5)
+        assert ("lamina.cut" in str(module)) == (stop in ("fused", "bufferized"))
