@@ -48,7 +48,7 @@ def row_copy_bytes(target: Target) -> int:
 
 
 def block_bytes(target: Target, *, in_pairs: bool = False) -> int:
-    """What a task may keep of, or read for, a block of rows of a product, which may be in pairs."""
+    """What a task may read for a block of rows of a product, which may be in pairs."""
     share = PAIRED_BLOCK_SHARE if in_pairs else BLOCK_SHARE
     return int(target.l2_bytes * share)
 
