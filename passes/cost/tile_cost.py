@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lamina.codegen.target import Target
 from lamina.passes.cost.product_limits import (
-    MIN_ROWS,
     PANEL_LOADS,
     PANEL_MODE_ROWS,
     PANEL_VECTORS,
@@ -41,20 +40,20 @@ def _tiles_cost(height: int, vectors: int, rows: int, panel_loads: float) -> flo
     return tiles * (height * vectors + panel_loads * vectors + ROW_LOADS * height)
 
 
-def panel_vectors(columns: int, rows: int, lanes: int, target: Target) -> int:
-    """Vectors of a panel of constant columns that so many rows are multiplied by.
+def panel_vectors(columns: int, lanes: int, target: Target) -> int:
+    """Vectors of a panel of constant columns, whatever the rows that are multiplied by it: programs
+    for several numbers of them share what they pack.
 
     A wide one has fewer loads of rows for each multiply-add, where it divides the columns, or is
     one of many, and the registers leave its tiles rows enough.
     """
     wide = WIDE_PANEL_VECTORS
     uneven = columns % (wide * lanes) and columns < WIDE_PANELS * wide * lanes
-    if rows < MIN_ROWS or lanes == 1 or uneven:
+    if lanes == 1 or uneven:
         return PANEL_VECTORS
-    block = -(-rows // -(-rows // PANEL_MODE_ROWS))
 
     def cost(vectors: int) -> float:
-        height = tile_height(vectors, block, target)
-        return _tiles_cost(height, vectors, block, PANEL_LOADS) / vectors
+        height = tile_height(vectors, PANEL_MODE_ROWS, target)
+        return _tiles_cost(height, vectors, PANEL_MODE_ROWS, PANEL_LOADS) / vectors
 
     return min((PANEL_VECTORS, wide), key=cost)

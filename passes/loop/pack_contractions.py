@@ -117,8 +117,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
     columns = op.extents[shape.inner_column]
     panel = panel_width(columns, lanes)
     if stays and panel == lanes * PANEL_VECTORS:
-        rows = op.extents[shape.inner_row] if shape.rows else 1
-        panel = lanes * panel_vectors(columns, rows, lanes, target)
+        panel = lanes * panel_vectors(columns, lanes, target)
     step = 0 if stays else _line_step(shape)
     if step:
         if shape.size(shape.rows) < MIN_WINDOW_ROWS:
