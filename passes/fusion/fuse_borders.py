@@ -210,14 +210,14 @@ class _Pair:
         return root_of(self.copier.arguments[bordered]) not in read
 
     def _makes_image(self) -> bool:
-        """Whether the image is all that a kernel of one part, around products, makes."""
+        """Whether a kernel of one part, around products, makes the image, beside other results."""
         nests, image = self.maker.nests, self.made_argument
         if not any(map(is_packed, nests)) or not _is_plain(self.maker.function, nests):
             return False
         if any(part_of(nest) or summed_rows(nest) for nest in nests):
             return False
         outs = [out for nest in nests for out in nest.outs if isinstance(out, BlockArgument)]
-        if outs != [image] or not image.has_one_use():
+        if outs.count(image) != 1 or not image.has_one_use():
             return False
         return len(self.writer.outs) == 1 and override(self.writer) != "never"
 

@@ -227,3 +227,37 @@ func.func private @pad(%e: memref<6x32xf32>, %out: memref<8x32xf32>) attributes 
 // CHECK-NEXT:    func.call @pad(%e, %y)
 // CHECK:         func.call @given(%x, %w, %f)
 // CHECK-NEXT:    func.call @pad(%f, %y)
+
+// -----
+
+// A kernel that gives another result as well stores that one as before.
+func.func @main(%x: memref<6x5x8xf32>, %w: memref<1x8x32xf32>, %z: memref<6x5x8xf32>, %y: memref<7x5x32xf32>) attributes {lamina.entry} {
+  %e = memref.alloc() {alignment = 64 : i64} : memref<6x5x32xf32>
+  func.call @product(%x, %w, %z, %e) : (memref<6x5x8xf32>, memref<1x8x32xf32>, memref<6x5x8xf32>, memref<6x5x32xf32>) -> ()
+  func.call @pad(%e, %y) : (memref<6x5x32xf32>, memref<7x5x32xf32>) -> ()
+  func.return
+}
+func.func private @product(%x: memref<6x5x8xf32>, %w: memref<1x8x32xf32>, %z: memref<6x5x8xf32>, %out: memref<6x5x32xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, k) in [6, 5, 8] reads(%x[y, x, k] : memref<6x5x8xf32>) writes([y, x, k] store into %z : memref<6x5x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  loop.generic (y, x, c, k) in [6, 5, 32, 8] reads(%z[y, x, k] : memref<6x5x8xf32>, %w[c floordiv 32, k, c mod 32] : memref<1x8x32xf32>) writes([y, x, c] add into %out : memref<6x5x32xf32>) attributes {lamina.packing = #loop.packing<panel = 32>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+func.func private @pad(%e: memref<6x5x32xf32>, %out: memref<7x5x32xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, c) in [7, 5, 32] reads(%e[y, x, c] pad 0.0 : f32 : memref<6x5x32xf32>) writes([y, x, c] store into %out : memref<7x5x32xf32>) attributes {lamina.materialized, lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+// CHECK:         func.call @[[K:\S+]](%x, %w, %z, %y)
+// CHECK:         func.func private @[[K]]
+// CHECK:           math.exp
+// CHECK:           loop.generic (d0, d1, d2) in [6, 5, 32] reads([[E:%\S+]][d0, d1, d2] : memref<6x5x32xf32>) writes([d0, d1, d2] store into %out
