@@ -80,7 +80,8 @@ def vectorize(function: func.FuncOp) -> None:
     if task:
         emit_task(body.emit, task, body.memory)
     body.finish(buffers)
-    drop_extents(function)
+    if not left:  # products that are yet to be carried out ask for the strides of a call as well
+        drop_extents(function)
     for nest in left:  # parts are numbered from 0 on
         set_part(nest, sorted(products).index(part_of(nest)))
 

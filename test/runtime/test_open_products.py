@@ -53,6 +53,7 @@ PROGRAMS: dict[str, tuple[Callable[..., torch.Tensor], Callable[..., Tensors]]] 
     "with what is between": (lambda x, w, v: torch.sigmoid(x @ w) @ v + x, _chain),
     "batches": (lambda x, w, v: torch.bmm(torch.bmm(x, w), v), _batches),
     "attention": (_attention, _attended),
+    "of what a product makes": (lambda x, w, v: (x @ w).transpose(1, 2) @ (x @ w) @ v, _chain),
     "three": (lambda x, w, v: x @ w @ v @ w, _chain),
 }
 
