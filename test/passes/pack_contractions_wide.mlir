@@ -41,3 +41,32 @@ func.func @in_calls(%a: tensor<128x40xf32>, %b: tensor<40x96xf32>) -> tensor<128
 }
 // CHECK-LABEL: @in_calls
 // CHECK:         #loop.packing<panel = 32, pack_at = call>
+
+// -----
+
+// Of a vocabulary the last of many panels is filled up.
+func.func @vocabulary(%a: tensor<128x40xf32>, %b: tensor<40x50257xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<128x50257xf32> {
+  %r = loop.generic (m, n, k) in [128, 50257, 40] reads(%a[m, k] : tensor<128x40xf32>, %b[k, n] : tensor<40x50257xf32>) writes([m, n] add : tensor<128x50257xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<128x50257xf32>
+}
+// CHECK-LABEL: @vocabulary
+// CHECK:         loop.generic (d0, d1, d2) in [1048, 40, 48] {{.*}} pad 0.000000e+00
+// CHECK:         #loop.packing<panel = 48>
+
+// -----
+
+// Panels are as wide for a single row: programs for other numbers of rows share them.
+func.func @one_row(%a: tensor<1x400xf32>, %b: tensor<400x96xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x96xf32> {
+  %r = loop.generic (m, n, k) in [1, 96, 400] reads(%a[m, k] : tensor<1x400xf32>, %b[k, n] : tensor<400x96xf32>) writes([m, n] add : tensor<1x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x96xf32>
+}
+// CHECK-LABEL: @one_row
+// CHECK:         #loop.packing<panel = 48>

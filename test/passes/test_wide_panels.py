@@ -86,3 +86,15 @@ def test_a_panel_of_three_vectors_in_others() -> None:
         program = torch.export.export(module, (x,))
     other = lamina.compile(program, schedules={kernel.name: narrow}, cache=False)
     np.testing.assert_array_equal(other(x), module(x).detach().numpy())
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8, 50])
+@pytest.mark.parametrize("rest", [1, LANES, 2 * LANES + 3])
+@pytest.mark.parametrize("soft", [False, True], ids=["alone", "whole rows"])
+def test_the_last_of_many_panels_in_part(rows: int, rest: int, soft: bool) -> None:
+    columns = 64 * PANEL + rest
+    module = whole(Columns(70, columns) if soft else nn.Linear(70, columns))
+    x = torch.randint(-3, 4, (rows, 70)).float()
+    made = compiled(module, x, PANEL)
+    wanted = module(x).detach().numpy()
+    np.testing.assert_allclose(made(x), wanted, rtol=0, atol=1e-6 if soft else 0)
