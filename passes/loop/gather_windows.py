@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import FloatAttr, TensorType, UnitAttr, bf16, f32
+from xdsl.dialects.builtin import FloatAttr, UnitAttr, bf16, f32
 from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.loop import GenericOp, YieldOp
@@ -24,10 +24,10 @@ from lamina.dialects.loop.access import (
     substitute,
 )
 from lamina.dialects.loop.contraction import Contraction
-from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.packing import copy_nest
 from lamina.passes.loop.widened_operands import Operand
 
 
@@ -195,16 +195,9 @@ def _copy(
     """A copy in front of `op`: of a value from where the first indices say to the second ones, over
     the first extents, of a tensor of the second ones."""
     (read, made), (domain, size) = indices, extents
-    body = Block(arg_types=[bf16])
-    body.add_op(YieldOp([body.args[0]]))
     maps = [map_of(forms, len(domain)) for forms in (read, made)]
-    kind = TensorType(bf16, size)
-    nest = GenericOp(
-        domain, [value], [maps[0]], [maps[1]], ["store"], [kind], Region(body), pads=[pad]
-    )
-    set_names(nest, [name])
+    nest = copy_nest(op, name, value, maps[0], domain, pad, written=maps[1], shape=size)
     nest.attributes[MATERIALIZED] = UnitAttr()
-    nest.location = op.location
     block = op.parent_block()
     assert block is not None
     block.insert_op_before(nest, op)

@@ -27,14 +27,18 @@ def copy_nest(
     read: AffineMap,
     domain: Sequence[int],
     pad: Attribute | None = None,
+    *,
+    written: AffineMap | None = None,
+    shape: Sequence[int] | None = None,
 ) -> GenericOp:
-    """A nest for `op`, from its line, that copies an operand into the order of `domain`."""
+    """A nest for `op`, from its line, that copies an operand into the order of `domain`, or to
+    where `written` says in a tensor of another shape."""
     assert isinstance(operand.type, TensorType)
     element = operand.type.element_type
     body = Block(arg_types=[element])
     body.add_op(YieldOp([body.args[0]]))
-    order = [AffineMap.identity(len(domain))]
-    kind = TensorType(element, domain)
+    order = [written or AffineMap.identity(len(domain))]
+    kind = TensorType(element, domain if shape is None else shape)
     nest = GenericOp(domain, [operand], [read], order, ["store"], [kind], Region(body), pads=[pad])
     set_names(nest, [name])
     nest.location = op.location

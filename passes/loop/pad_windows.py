@@ -12,21 +12,21 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType, UnitAttr
-from xdsl.ir import Attribute, Block, Region
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.ir import Attribute
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, YieldOp
+from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of
-from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.cost.fusion_limits import LEAST_READS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.packing import copy_nest
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,6 @@ def padded_copy(
     `room` more elements stand at the end of each line.
     """
     value = nest.inputs[number]
-    assert isinstance(value.type, TensorType)
     ends = [form.range(nest.extents) for form in forms]
     shape = [high - low + 1 for low, high in ends]
     shape[-1] += room
@@ -106,20 +105,8 @@ def padded_copy(
     place = {axis: Linear.dim(dim) for dim, axis in enumerate(walked)}
     written = [place.get(axis, Linear(())) for axis in range(len(shape))]
     source = [at.add(Linear((), low)) for at, (low, _) in zip(written, ends, strict=True)]
-    body = Block(arg_types=[value.type.element_type])
-    body.add_op(YieldOp([body.args[0]]))
-    copy = GenericOp(
-        domain,
-        [value],
-        [map_of(source, len(domain))],
-        [map_of(written, len(domain))],
-        ["store"],
-        [TensorType(value.type.element_type, shape)],
-        Region(body),
-        pads=[pad],
-    )
-    set_names(copy, ["pad"])
+    maps = [map_of(indices, len(domain)) for indices in (source, written)]
+    copy = copy_nest(nest, "pad", value, maps[0], domain, pad, written=maps[1], shape=shape)
     copy.attributes[MATERIALIZED] = UnitAttr()
-    copy.location = nest.location
     shifted = [form.add(Linear((), -low)) for form, (low, _) in zip(forms, ends, strict=True)]
     return copy, map_of(shifted, len(nest.extents))
