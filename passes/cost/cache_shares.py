@@ -22,6 +22,9 @@ PAIRED_BLOCK_SHARE = 0.5
 BLOCK_SCRATCH_SHARE = 2
 """Part of the second-level cache for what is kept of such a block: 128x768x2304 takes 2.25 ms in
 blocks of 64 rows, 590 KB of 2 MB, and 2.48 in blocks of 32 (a thread of a Sapphire Rapids)."""
+WHOLE_ROW_SHARE = 0.75
+"""The same where sums wait there, too, for the next terms: 197x3072x768, with a norm behind it, has
+blocks of 99 rows so on two cores. Less and more were not measured."""
 PAIRS_SHARE = 2
 """Part of the nearest cache for pairs that a task packs: larger pieces leave fewer tasks."""
 SLICE_SHARE = 2
@@ -57,6 +60,11 @@ def block_scratch_bytes(target: Target) -> int:
     """What a task may keep of a block of whole rows of a product; the rest is for packed columns,
     and for copied rows."""
     return min(target.l2_bytes // BLOCK_SCRATCH_SHARE, SCRATCH_BYTES // 4 * 3)
+
+
+def whole_row_bytes(target: Target) -> int:
+    """What a task may keep of such a block together with sums that wait for more terms."""
+    return int(min(target.l2_bytes, SCRATCH_BYTES) * WHOLE_ROW_SHARE)
 
 
 def slice_bytes(target: Target) -> int:

@@ -12,6 +12,10 @@ ROW_BLOCK = 128
 norm behind it, 128 rows take 1.34 ms in blocks of 16, 1.19 of 32, and 1.15 of 64 and of 128 (a
 thread of a Cascade Lake); 197 rows 1.21 ms in blocks of 50, 1.15 of 66, 1.11 of 99, by 3072x768
 4.99, 4.76 and 4.59 (a thread of a Sapphire Rapids)."""
+WAITING_ROWS = 64
+"""Of so many at least sums of all columns wait for more terms, where scratch has no room for more
+rows: 256x4096x1024 takes 0.92 of the time so (two threads of a Sapphire Rapids). Each block of
+fewer rows would read all panels again."""
 STREAM_MODE_ROWS = 64
 """The same where rows are walked in blocks: all keys are read again for each block of rows."""
 TILE_STREAM_ROWS = 128
