@@ -102,7 +102,8 @@ def segments_of(
     products: Mapping[Stage, Contraction],
     stream: StreamPlan | None = None,
 ) -> list[Segment]:
-    """The stages in segments: each product alone, what stands between products together.
+    """The stages in segments: each product with what follows on its register tiles, and what stands
+    between products together.
 
     What is walked in blocks stands in segments of its own.
     """
@@ -111,7 +112,9 @@ def segments_of(
         return [segment for group in groups for segment in segments_of(group, products)]
     segments: list[Segment] = []
     for stage in stages:
-        if stage in products or not segments or segments[-1][0] in products:
+        behind_product = bool(segments) and segments[-1][0] in products
+        is_apart = behind_product and not stage.schedule.compute_with
+        if stage in products or not segments or is_apart:
             segments.append([stage])
         else:
             segments[-1].append(stage)

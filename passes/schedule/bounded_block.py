@@ -164,6 +164,11 @@ def balanced(emit: Emitter, number: Index, count: Index) -> Index:
     return emit.add(select_op(is_odd, emit.value(from_end), emit.value(half)))
 
 
+def is_bounded(stage: Stage) -> bool:
+    """Whether a mask says how far a nest goes."""
+    return _bounds(stage) is not None
+
+
 def _bounds(stage: Stage) -> BoundsAttr | None:
     found = stage.op.attributes.get(BOUNDS)
     return found if isinstance(found, BoundsAttr) else None

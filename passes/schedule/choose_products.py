@@ -55,7 +55,9 @@ from lamina.passes.schedule.choose_tiles import (
     choose_dots,
     choose_inner_row,
     choose_register_tile,
+    choose_row_followers,
     choose_tiled_row,
+    compute_of_tiles,
     follows_in_registers,
     register_height,
 )
@@ -84,11 +86,12 @@ def choose_products(
     panel_mode, products = plan.panel_mode, plan.products
     compute_at = None if len(stages) == 1 else ("panel" if panel_mode else "block")
     plan.complete(parallel=forks, compute_at=compute_at)
-    segments = plan.segments
-    if panel_mode and follows_in_registers(stages, products, target):
-        for stage in stages[1:]:
-            decide(stage, compute_with=True)
-        segments = []
+    in_registers = panel_mode and follows_in_registers(stages, products, target)
+    if in_registers:
+        compute_of_tiles(stages[1:])
+    elif not panel_mode:
+        choose_row_followers(plan, target)
+    segments = [] if in_registers else plan.segments
     for segment in segments:
         group_sweeps(segment)
     if plan.is_blocked:

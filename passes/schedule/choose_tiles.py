@@ -32,10 +32,16 @@ from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.product_ends import noted_sum
-from lamina.passes.schedule.product_plan import Products, jammed_row
+from lamina.passes.schedule.product_plan import ProductPlan, Products, jammed_row
+from lamina.passes.schedule.row_followers import why_apart
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import own_loops
-from lamina.passes.schedule.totals_epilogue import run_in_registers, verify_followers
+from lamina.passes.schedule.totals_epilogue import (
+    BESIDE_TILES,
+    fetched_reads,
+    run_in_registers,
+    verify_followers,
+)
 
 
 def choose_tiled_row(products: Products, target: Target) -> int | None:
@@ -60,13 +66,43 @@ def follows_in_registers(stages: Sequence[Stage], products: Products, target: Ta
     """
     (shape,), epilogue = products.values(), stages[1:]
     if run_in_registers(epilogue):  # as the text says
-        verify_followers(epilogue)
+        verify_followers(epilogue, BESIDE_TILES)
         return True
+    return _is_light(shape, epilogue, target)
+
+
+def _is_light(shape: Contraction, epilogue: Sequence[Stage], target: Target) -> bool:
+    """Whether what follows a product leaves its tiles the registers."""
     if shape.pairs is not None or shape.panel is None or target.lanes(32) == 1:
         return False
     if any(own_loops(stage) or stage.op.sources for stage in epilogue):
         return False
     return sum(body_cost(stage.op) for stage in epilogue) <= LIGHT_BODY
+
+
+def compute_of_tiles(stages: Sequence[Stage]) -> None:
+    """Have pointwise stages computed of the register tiles of the product in front of them, and
+    their operands fetched while a tile is multiplied."""
+    for stage in stages:
+        decide(stage, compute_with=True)
+        if reads := fetched_reads(stage, stage.inner[0]):
+            decide(stage, prefetch=reads)
+
+
+def choose_row_followers(plan: ProductPlan, target: Target) -> None:
+    """The same of tasks of whole rows, where all that stands between two products, or behind the
+    last one, can be computed so."""
+    if not plan.is_blocked or plan.stream is not None:
+        return
+    for product, shape in plan.products.items():
+        first = plan.stages.index(product) + 1
+        others = plan.stages[first:]
+        last = next((n for n, s in enumerate(others) if s in plan.products), len(others))
+        followers = others[:last]
+        if not followers or any(s.schedule.compute_with is not None for s in followers):
+            continue
+        if _is_light(shape, followers, target) and why_apart(product, shape, followers) is None:
+            compute_of_tiles(followers)
 
 
 def choose_inner_row(stage: Stage, shape: Contraction, target: Target) -> int | None:

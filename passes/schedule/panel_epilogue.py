@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
 from lamina.passes.schedule.packed_product import panel_count
-from lamina.passes.schedule.product_task import ProductTask, TaskDomain, tile_of
+from lamina.passes.schedule.product_task import ProductTask, TaskDomain
 from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
-from lamina.passes.schedule.totals_epilogue import (
-    TotalsEpilogue,
-    run_in_registers,
-    verify_followers,
-)
+from lamina.passes.schedule.totals_epilogue import run_in_registers
 
 
 class PanelEpilogue(ProductTask):
@@ -41,7 +34,7 @@ class PanelEpilogue(ProductTask):
             self.product(emit, stage, envs[stage], rows, panels, None, each, part)
             return
         if run_in_registers(epilogue):
-            self.epilogue = self._in_registers(epilogue, envs)
+            self.epilogue = self.in_registers(stage, epilogue, envs)
             self.product(emit, stage, envs[stage], rows, panels, None, each, part)
             return
         write = stage.writes[0]
@@ -71,24 +64,6 @@ class PanelEpilogue(ProductTask):
             inner.each(*rows, 1, row)
 
         self.product(emit, stage, envs[stage], rows, panels, after_panel, each, part)
-
-    def _in_registers(self, epilogue: Sequence[Stage], envs: Envs) -> TotalsEpilogue:
-        """What follows the product on the vectors of its tiles."""
-        stage, shape = self._shape()
-        verify_followers(epilogue)
-        if shape.pairs is not None:
-            raise illegal(epilogue[0].op, "compute_with: of totals in register tiles of vectors")
-        column = shape.inner_column
-        dims = {s: {column: s.inner[0]} for s in epilogue}
-        if self.blocks.is_blocked:
-            places = (*self.lines.places, -1)
-            dims = {
-                s: {**{stage.rows[p]: s.rows[p] for p in places}, **own} for s, own in dims.items()
-            }
-        made = {write.memory for s in self.stages for write in s.writes}
-        self.memory.dead.update(m for m in made if is_temporary(m))
-        lanes = tile_of(self.packed(stage)).lanes
-        return TotalsEpilogue(dims, envs, self.memory, self.outputs, lanes, column)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         return stage.writes[0].memory in self.memory.local_row

@@ -144,6 +144,8 @@ class ProductEmitter:
                     position[row_dim] = begin
                 at = TilePosition(position, row_dim, height, panel)
                 at = replace(at, starts=emitter._starts(inner, at))
+                if terms.is_last:
+                    emitter._fetch(inner, at)
                 if sums is None or emitter.terms is None:
                     totals = emitter._sum(inner, at, emitter.summed, start * height)
                     emitter._store(inner, at, totals, masked=masked)
@@ -170,6 +172,13 @@ class ProductEmitter:
             tiles(begin, end, height)
             begin = end
         tiles(begin, high, last)
+
+    def _fetch(self, emit: Emitter, at: TilePosition) -> None:
+        """Ask for what is read of the totals' rows, once these are there."""
+        if self.epilogue is not None:
+            column = emit.times(at.panel, self.tile.panel)
+            tile = replace(self.tile, rows=at.height, vectors=self.vectors)
+            self.epilogue.fetch(emit, {**at.env, self.column: column}, at.row, tile)
 
     def _blocked(self) -> tuple[int, ...]:
         """The summed dimensions that a block of the sum goes along."""
@@ -370,4 +379,5 @@ class ProductEmitter:
                     env = {**at.env, self.column: emit.plus(column, v * lanes)}
                     if at.row is not None:
                         env[at.row] = emit.plus(env[at.row], row)
+                        env[LOCAL_ROW] = emit.plus(env[LOCAL_ROW], row)
                     self.epilogue.run(emit, env, {write.memory: Lane(total, False)}, mask)

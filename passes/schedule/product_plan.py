@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import groupby
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.schedules import ProductTasks
@@ -17,9 +18,9 @@ from lamina.passes.schedule.even_blocks import shares_evenly
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.packed_product import Blocks, panel_count
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.stages import Stage, collapse
 from lamina.passes.schedule.stream_plan import StreamPlan
-from lamina.passes.schedule.sweeps import match_order
+from lamina.passes.schedule.sweeps import columns_stay_apart
 
 Products = dict[Stage, Contraction]
 
@@ -51,6 +52,7 @@ class ProductPlan:
         self.stages = stages
         self.tasks = tasks
         self.products = products_of(stages)
+        self._join_rows()
         self._order_rows(tiled_row(self.products))
         self.panel_mode = self._computes_at_panels()
         """Whether tasks take ranges of panels, and what follows is computed for each panel."""
@@ -112,7 +114,12 @@ class ProductPlan:
 
     @cached_property
     def segments(self) -> list[Segment]:
-        """What stands between the products, or is all that follows one panel by panel."""
+        """What stands between the products, or is all that follows one panel by panel.
+
+        What whole rows compute of register tiles is part of the product's own segment.
+        """
+        if self.panel_mode:
+            return [self.stages[1:]] if len(self.stages) > 1 else []
         found = segments_of(self.stages, self.products, self.stream)
         return [segment for segment in found if segment[0] not in self.products]
 
@@ -172,6 +179,24 @@ class ProductPlan:
             stage.rows = stage.rows[self.columns :]
         self.columns = 0
 
+    def _join_rows(self) -> None:
+        """Join rows of all products that every access walks as one, as the lines of images are.
+
+        Those that end at numbers of the call stay apart: they would not end there.
+        """
+        stages, products = self.stages, self.products
+        if live_digits(stages[0].op):
+            return
+        alone = [
+            all(stage.rows[place] in shape.rows for stage, shape in products.items())
+            for place in range(len(stages[0].rows))
+        ]
+        for _, places in groupby(range(len(alone)), key=alone.__getitem__):
+            run = list(places)
+            if alone[run[0]]:
+                collapse(stages, [[stage.rows[p] for p in run] for stage in stages])
+                break
+
     def _order_rows(self, tiled: int | None) -> None:
         """Put outer columns in front of the rows, and make the contiguous ones inner.
 
@@ -227,7 +252,7 @@ class ProductPlan:
             return False
         if any(s.inner_extents != (product.extents[shape.inner_column],) for s in others):
             return False
-        return _columns_stay_apart(self.stages, {product: (shape.inner_column,)})
+        return columns_stay_apart(self.stages, {product: (shape.inner_column,)})
 
 
 def products_of(stages: list[Stage]) -> Products:
@@ -240,15 +265,3 @@ def jammed_row(products: Products) -> int | None:
     stage, shape = next(iter(products.items()))
     jam = stage.schedule.jam
     return None if jam is None or jam.dim not in shape.rows else jam.dim
-
-
-def _columns_stay_apart(stages: list[Stage], columns: dict[Stage, tuple[int, ...]]) -> bool:
-    """Whether each stage reads of the ones before it only the column that it is at itself."""
-    for number, stage in enumerate(stages):
-        own = columns.setdefault(stage, stage.inner)
-        for before in stages[:number]:
-            for write in before.writes:
-                reads = [r for r in stage.reads if r.memory is write.memory]
-                if any(match_order(columns[before], write, r) != own for r in reads):
-                    return False
-    return True

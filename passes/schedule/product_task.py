@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from lamina.dialects.loop.pairs import is_packed_in_tasks
@@ -18,11 +19,11 @@ from lamina.passes.schedule.product_ends import ReadEnds
 from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.register_tile import Tile
 from lamina.passes.schedule.row_loops import RowLoops
-from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage
+from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, SumCut, over_panels, over_sum
 from lamina.passes.schedule.sweeps import outputs_of
 from lamina.passes.schedule.tile_product import TileProduct
-from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
+from lamina.passes.schedule.totals_epilogue import TotalsEpilogue, verify_tile_followers
 
 
 @dataclass(frozen=True)
@@ -151,6 +152,28 @@ class ProductTask(ABC):
 
         ends = self.ends[stage].around
         over_points(emit, [(0, ends.get(d, stage.extents[d])) for d in product.around], at_point)
+
+    def in_registers(self, stage: Stage, followers: Sequence[Stage], envs: Envs) -> TotalsEpilogue:
+        """What follows a product on the vectors of its tiles.
+
+        What only these make and read is kept nowhere.
+        """
+        shape = self.products[stage]
+        if shape.pairs is not None:
+            raise illegal(followers[0].op, "compute_with: of totals in register tiles of vectors")
+        column = shape.inner_column
+        verify_tile_followers({follower: follower.inner[0] for follower in followers})
+        dims = {s: {column: s.inner[0]} for s in followers}
+        if self.blocks.is_blocked:
+            places = (*self.lines.places, -1)
+            dims = {
+                s: {**{stage.rows[p]: s.rows[p] for p in places}, **own} for s, own in dims.items()
+            }
+        made = {write.memory for s in (stage, *followers) for write in s.writes}
+        flat = self.memory.flat
+        self.memory.dead.update(m for m in made if is_temporary(m) and m not in flat)
+        lanes = tile_of(self.packed(stage)).lanes
+        return TotalsEpilogue(dims, envs, self.memory, self.outputs, lanes, column)
 
     def _streams(self) -> bool:
         """Whether results are stored past the caches: whole vectors only."""

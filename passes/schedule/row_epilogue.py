@@ -17,6 +17,7 @@ from lamina.passes.schedule.loop_ends import end_loops
 from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
+from lamina.passes.schedule.row_followers import verify_row_followers
 from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
@@ -70,7 +71,11 @@ class RowEpilogue(ProductTask):
         if stage not in self.products:
             self._rows(emit, segment, envs, rows, within)
             return
-        product = self.packed(stage)
+        product, followers = self.packed(stage), segment[1:]
+        self.epilogue = None
+        if followers:
+            verify_row_followers(stage, self.products, followers)
+            self.epilogue = self.in_registers(stage, followers, envs)
         if within is not None and divided[stage] != product.column:
             self._part_of_sum(emit, stage, envs[stage], rows, within)
             return

@@ -161,6 +161,21 @@ def match_order(order: tuple[int, ...], write: Access, read: Access) -> tuple[in
     return tuple(matched[place] for place in range(len(order)))
 
 
+def columns_stay_apart(stages: Sequence[Stage], columns: dict[Stage, tuple[int, ...]]) -> bool:
+    """Whether each stage reads of the ones before it only the column that it is at itself.
+
+    Of some stages it is said which dimensions are columns; of others all loops of a task are.
+    """
+    for number, stage in enumerate(stages):
+        own = columns.setdefault(stage, stage.inner)
+        for before in stages[:number]:
+            for write in before.writes:
+                reads = [r for r in stage.reads if r.memory is write.memory]
+                if any(match_order(columns[before], write, r) != own for r in reads):
+                    return False
+    return True
+
+
 @dataclass(frozen=True)
 class Window:
     """Positions of an axis that scratch has room for, from the value of a pseudo-dimension on."""

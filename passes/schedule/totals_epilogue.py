@@ -6,16 +6,22 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.body import Lane
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
-from lamina.passes.schedule.stages import Access, Stage
+from lamina.passes.schedule.prefetch import INTO_L1, LINE_BYTES
+from lamina.passes.schedule.register_tile import Tile
+from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage, is_temporary
 from lamina.passes.schedule.step import Step
 from lamina.passes.schedule.sweep import SweepEmitter
 
 BESIDE = ("compute_with", "nontemporal", "nontemporal_from")
 """Clauses of a nest that is computed of totals; all else is said of the nest that adds them up."""
+
+BESIDE_TILES = (*BESIDE, "prefetch")
+"""The same of a product's register tiles, which ask for what they will read when they begin."""
 
 
 class TotalsEpilogue:
@@ -45,9 +51,32 @@ class TotalsEpilogue:
         self, emit: Emitter, at: Env, made: dict[SSAValue, Lane], mask: SSAValue | None
     ) -> None:
         """Compute and store what follows of the totals `made` at a position of the reduction."""
+        for stage in self.followers:
+            self.vectors[stage].vector(emit, self._env(stage, at), made, mask)
+
+    def fetch(self, emit: Emitter, at: Env, row: int | None, tile: Tile) -> None:
+        """Ask for the lines that stages will read of a tile whose first row and column are `at`.
+
+        What waits for memory behind the last multiply-add is then near.
+        """
         for stage, dims in self.followers.items():
-            env = {**self.envs[stage], **{own: at[dim] for dim, own in dims.items()}}
-            self.vectors[stage].vector(emit, env, made, mask)
+            env, memory = self._env(stage, at), self.vectors[stage].memory
+            for number in stage.schedule.prefetch or ():
+                read = stage.reads[number]
+                start = memory.at(emit, memory.layout(read), env)
+                step = 0 if row is None else memory.step(emit, read, dims[row])
+                bits = read.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+                for line in range(tile.rows):
+                    begin = emit.plus(start, emit.times(step, line))
+                    for column in range(0, tile.panel, LINE_BYTES * 8 // bits):
+                        place = emit.value(emit.plus(begin, column))
+                        emit.run(PrefetchOp(memory.flat[read.memory], [place], INTO_L1))
+
+    def _env(self, stage: Stage, at: Env) -> Env:
+        """Where a stage is, at a position of the reduction."""
+        own = {own: at[dim] for dim, own in self.followers[stage].items()}
+        local = {LOCAL_ROW: at[LOCAL_ROW]} if LOCAL_ROW in at else {}
+        return {**self.envs[stage], **own, **local}
 
 
 class _Follower(SweepEmitter):
@@ -75,12 +104,35 @@ class _Follower(SweepEmitter):
         self.point(emit, Step(stage, body, env, self._vector_dim(stage), mask, made))
 
 
-def verify_followers(stages: Sequence[Stage]) -> None:
-    """Raises InputError for clauses about loops that the stages have not."""
+def verify_followers(stages: Sequence[Stage], clauses: Sequence[str] = BESIDE) -> None:
+    """Raises InputError for clauses about loops that the stages have not: they may have these."""
     for stage in stages:
-        if others := [name for name in stage.schedule.texts() if name not in BESIDE]:
-            said, legal = ", ".join(others), f"it may have {', '.join(BESIDE)}"
+        if others := [name for name in stage.schedule.texts() if name not in clauses]:
+            said, legal = ", ".join(others), f"it may have {', '.join(clauses)}"
             raise illegal(stage.op, f"{said}: of totals that another nest computes; {legal}")
+
+
+def verify_tile_followers(stages: Mapping[Stage, int]) -> None:
+    """Raises InputError for clauses of what is computed of register tiles that cannot be carried
+    out; of each stage there is the dimension that their columns are."""
+    verify_followers(list(stages), BESIDE_TILES)
+    for stage, column in stages.items():
+        legal = fetched_reads(stage, column)
+        if not set(stage.schedule.prefetch or ()) <= set(legal):
+            said = f"prefetch = {list(stage.schedule.prefetch or ())}"
+            raise illegal(stage.op, f"{said}: of reads along the columns of a tile, {list(legal)}")
+
+
+def fetched_reads(stage: Stage, column: int) -> tuple[int, ...]:
+    """The reads of a stage whose lines are other ones in each row, and that come from outside."""
+    return tuple(
+        number
+        for number, read in enumerate(stage.reads)
+        if read.pad is None
+        and read.stride(column) == 1
+        and any(read.stride(dim) for dim in stage.rows)
+        and not is_temporary(read.memory)
+    )
 
 
 def run_in_registers(stages: Sequence[Stage]) -> bool:
