@@ -137,6 +137,11 @@ class NestSchedule(Clauses):
         "Of a product: while a panel is multiplied, lines of the panel so many ahead are fetched, "
         "an equal share by each register tile.",
     )
+    prefetch_writes: tuple[int, ...] | None = clause(
+        NUMBERS,
+        "Of a product in register tiles, and of what is computed of them: results whose lines are "
+        "fetched when a tile begins, so that stores find them; not those of `nontemporal`.",
+    )
     nontemporal: tuple[int, ...] | None = clause(
         NUMBERS, "Results whose vectors are stored past the caches."
     )

@@ -36,9 +36,9 @@ from lamina.passes.schedule.product_plan import ProductPlan, Products, jammed_ro
 from lamina.passes.schedule.row_followers import why_apart
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import own_loops
+from lamina.passes.schedule.tile_fetch import fetched_reads, fetched_writes
 from lamina.passes.schedule.totals_epilogue import (
     BESIDE_TILES,
-    fetched_reads,
     run_in_registers,
     verify_followers,
 )
@@ -85,8 +85,9 @@ def compute_of_tiles(stages: Sequence[Stage]) -> None:
     their operands fetched while a tile is multiplied."""
     for stage in stages:
         decide(stage, compute_with=True)
-        if reads := fetched_reads(stage, stage.inner[0]):
-            decide(stage, prefetch=reads)
+        column = stage.inner[0]
+        reads, writes = fetched_reads(stage, column), fetched_writes(stage, column)
+        decide(stage, prefetch=reads or None, prefetch_writes=writes or None)
 
 
 def choose_row_followers(plan: ProductPlan, target: Target) -> None:
@@ -137,6 +138,8 @@ def choose_register_tile(
     if product.is_live:
         height = min(height, LIVE_ROWS)
     decide(stage, vectorize=By(product.column, lanes), unroll=vectors)
+    if lanes > 1 and (writes := fetched_writes(stage, product.column)):
+        decide(stage, prefetch_writes=writes)
     if row is not None:
         decide(stage, jam=By(row, height))
         decide_tail(product)

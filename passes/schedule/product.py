@@ -35,6 +35,7 @@ from lamina.passes.schedule.row_operand import RowCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, TERM_START, Access
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, chain_block
+from lamina.passes.schedule.tile_fetch import TileFetch
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.waiting_sums import WaitingSums
 
@@ -174,11 +175,13 @@ class ProductEmitter:
         tiles(begin, high, last)
 
     def _fetch(self, emit: Emitter, at: TilePosition) -> None:
-        """Ask for what is read of the totals' rows, once these are there."""
+        """Ask for lines that are read of the totals, or stored, once these are there."""
+        column = emit.times(at.panel, self.tile.panel)
+        tile = replace(self.tile, rows=at.height, vectors=self.vectors)
+        env = {**at.env, self.column: column}
+        TileFetch(self.memory, at.row, tile).emit_writes(emit, self.stage, env)
         if self.epilogue is not None:
-            column = emit.times(at.panel, self.tile.panel)
-            tile = replace(self.tile, rows=at.height, vectors=self.vectors)
-            self.epilogue.fetch(emit, {**at.env, self.column: column}, at.row, tile)
+            self.epilogue.fetch(emit, env, at.row, tile)
 
     def _blocked(self) -> tuple[int, ...]:
         """The summed dimensions that a block of the sum goes along."""

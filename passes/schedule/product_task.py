@@ -22,6 +22,7 @@ from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, SumCut, over_panels, over_sum
 from lamina.passes.schedule.sweeps import outputs_of
+from lamina.passes.schedule.tile_fetch import verify_fetch
 from lamina.passes.schedule.tile_product import TileProduct
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue, verify_tile_followers
 
@@ -212,6 +213,7 @@ class ProductTask(ABC):
                 )
             return TileProduct(product, self.memory, emit, together, part, self.lines)
         tile = tile_of(product)
+        verify_fetch(stage, shape.inner_column, reads=False)
         packing = self._panel_copy(emit, product, together)
         tiles = ProductEmitter(product, self.memory, tile, part, packing, self.lines, together)
         tiles.epilogue = self.epilogue
@@ -296,6 +298,7 @@ TILE_CLAUSES = (
     "prefetch",
     "prefetch_bytes",
     "prefetch_panels",
+    "prefetch_writes",
 )
 """Clauses of a product in register tiles."""
 

@@ -17,7 +17,7 @@ from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.totals_epilogue import verify_followers
 from lamina.passes.schedule.transpose import turned_reads
 
-PACKED_ALONE = ("terms", "tail", "double_buffer", "prefetch_panels")
+PACKED_ALONE = ("terms", "tail", "double_buffer", "prefetch_panels", "prefetch_writes")
 """Clauses that only packed products have."""
 MOST_WRITTEN_OUT = 8 * MOST_COPIES
 """Copies of a body in a tile whose loops are written out: code grows with them. No measure: four

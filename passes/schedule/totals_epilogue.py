@@ -6,21 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.body import Lane
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
-from lamina.passes.schedule.prefetch import INTO_L1, LINE_BYTES
 from lamina.passes.schedule.register_tile import Tile
-from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage, is_temporary
+from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 from lamina.passes.schedule.step import Step
 from lamina.passes.schedule.sweep import SweepEmitter
+from lamina.passes.schedule.tile_fetch import TileFetch, verify_fetch
 
 BESIDE = ("compute_with", "nontemporal", "nontemporal_from")
 """Clauses of a nest that is computed of totals; all else is said of the nest that adds them up."""
 
-BESIDE_TILES = (*BESIDE, "prefetch")
+BESIDE_TILES = (*BESIDE, "prefetch", "prefetch_writes")
 """The same of a product's register tiles, which ask for what they will read when they begin."""
 
 
@@ -60,17 +59,8 @@ class TotalsEpilogue:
         What waits for memory behind the last multiply-add is then near.
         """
         for stage, dims in self.followers.items():
-            env, memory = self._env(stage, at), self.vectors[stage].memory
-            for number in stage.schedule.prefetch or ():
-                read = stage.reads[number]
-                start = memory.at(emit, memory.layout(read), env)
-                step = 0 if row is None else memory.step(emit, read, dims[row])
-                bits = read.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-                for line in range(tile.rows):
-                    begin = emit.plus(start, emit.times(step, line))
-                    for column in range(0, tile.panel, LINE_BYTES * 8 // bits):
-                        place = emit.value(emit.plus(begin, column))
-                        emit.run(PrefetchOp(memory.flat[read.memory], [place], INTO_L1))
+            fetch = TileFetch(self.vectors[stage].memory, row if row is None else dims[row], tile)
+            fetch.emit(emit, stage, self._env(stage, at))
 
     def _env(self, stage: Stage, at: Env) -> Env:
         """Where a stage is, at a position of the reduction."""
@@ -117,22 +107,7 @@ def verify_tile_followers(stages: Mapping[Stage, int]) -> None:
     out; of each stage there is the dimension that their columns are."""
     verify_followers(list(stages), BESIDE_TILES)
     for stage, column in stages.items():
-        legal = fetched_reads(stage, column)
-        if not set(stage.schedule.prefetch or ()) <= set(legal):
-            said = f"prefetch = {list(stage.schedule.prefetch or ())}"
-            raise illegal(stage.op, f"{said}: of reads along the columns of a tile, {list(legal)}")
-
-
-def fetched_reads(stage: Stage, column: int) -> tuple[int, ...]:
-    """The reads of a stage whose lines are other ones in each row, and that come from outside."""
-    return tuple(
-        number
-        for number, read in enumerate(stage.reads)
-        if read.pad is None
-        and read.stride(column) == 1
-        and any(read.stride(dim) for dim in stage.rows)
-        and not is_temporary(read.memory)
-    )
+        verify_fetch(stage, column)
 
 
 def run_in_registers(stages: Sequence[Stage]) -> bool:
