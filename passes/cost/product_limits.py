@@ -105,8 +105,9 @@ NEAR_VALUES = 16
 raised, divided and rounded, each in a nest of its own."""
 LEAST_PRODUCT = 1 << 16
 """Multiplications below which tiles save less than packing for them costs."""
-EVEN_ROUNDS = 4
-"""Blocks for each thread that share well enough as they are: a thread has a fourth more at most."""
+EVEN_ROUNDS = 16
+"""Blocks for each thread that share well enough as they are: of 13 blocks of 121 rows one of two
+threads has a thirteenth more than its half, of 33 a thirty-third."""
 PAIRS_UNROLLED = 2
 """Pairs of terms in a step of the loop over dot products: hides the loop's own instructions."""
 WAY_ELEMENTS = 512

@@ -88,7 +88,7 @@ def choose_products(
     plan.complete(parallel=forks, compute_at=compute_at)
     in_registers = panel_mode and follows_in_registers(stages, products, target)
     if in_registers:
-        compute_of_tiles(stages[1:])
+        compute_of_tiles(stages[1:], target)
     elif not panel_mode:
         choose_row_followers(plan, target)
     segments = [] if in_registers else plan.segments
@@ -236,8 +236,10 @@ def _even_blocks(blocks: int, rows: Sequence[int], cores: int) -> int:
     """As many blocks of the last rows at least, and more where cores would have unequal shares."""
     *outer, last = rows
     around = prod(outer)
+    if around * blocks >= EVEN_ROUNDS * cores:
+        return blocks
     for count in range(blocks, blocks + cores):
-        if around * count >= EVEN_ROUNDS * cores or last // count < PRODUCT_ROWS:
+        if last // count < PRODUCT_ROWS:
             break
         if around * count % cores == 0:
             return count

@@ -10,7 +10,7 @@ from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
-from lamina.passes.cost.cache_shares import row_copy_bytes
+from lamina.passes.cost.cache_shares import FAR_SHARE, row_copy_bytes
 from lamina.passes.cost.fusion_cost import body_cost
 from lamina.passes.cost.loop_estimate import FLOAT_LATENCY
 from lamina.passes.cost.product_limits import (
@@ -34,9 +34,9 @@ from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.product_ends import noted_sum
 from lamina.passes.schedule.product_plan import ProductPlan, Products, jammed_row
 from lamina.passes.schedule.row_followers import why_apart
-from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.sweeps import own_loops
-from lamina.passes.schedule.tile_fetch import fetched_reads, fetched_writes
+from lamina.passes.schedule.tile_fetch import element_bits, fetched_reads, fetched_writes
 from lamina.passes.schedule.totals_epilogue import (
     BESIDE_TILES,
     run_in_registers,
@@ -80,14 +80,25 @@ def _is_light(shape: Contraction, epilogue: Sequence[Stage], target: Target) -> 
     return sum(body_cost(stage.op) for stage in epilogue) <= LIGHT_BODY
 
 
-def compute_of_tiles(stages: Sequence[Stage]) -> None:
+def compute_of_tiles(stages: Sequence[Stage], target: Target) -> None:
     """Have pointwise stages computed of the register tiles of the product in front of them, and
     their operands fetched while a tile is multiplied."""
     for stage in stages:
         decide(stage, compute_with=True)
-        column = stage.inner[0]
-        reads, writes = fetched_reads(stage, column), fetched_writes(stage, column)
-        decide(stage, prefetch=reads or None, prefetch_writes=writes or None)
+        _decide_fetch(stage, stage.inner[0], target)
+
+
+def _decide_fetch(stage: Stage, column: int, target: Target, *, reads: bool = True) -> None:
+    """Have what has left the second-level cache fetched, by its size."""
+
+    def far(accesses: list[Access], numbers: tuple[int, ...]) -> tuple[int, ...] | None:
+        sizes = ((n, prod(accesses[n].shape) * element_bits(accesses[n]) // 8) for n in numbers)
+        return tuple(n for n, size in sizes if FAR_SHARE * size > target.l2_bytes) or None
+
+    writes = far(stage.writes, fetched_writes(stage, column))
+    if reads:
+        decide(stage, prefetch=far(stage.reads, fetched_reads(stage, column)))
+    decide(stage, prefetch_writes=writes)
 
 
 def choose_row_followers(plan: ProductPlan, target: Target) -> None:
@@ -103,7 +114,7 @@ def choose_row_followers(plan: ProductPlan, target: Target) -> None:
         if not followers or any(s.schedule.compute_with is not None for s in followers):
             continue
         if _is_light(shape, followers, target) and why_apart(product, shape, followers) is None:
-            compute_of_tiles(followers)
+            compute_of_tiles(followers, target)
 
 
 def choose_inner_row(stage: Stage, shape: Contraction, target: Target) -> int | None:
@@ -138,8 +149,8 @@ def choose_register_tile(
     if product.is_live:
         height = min(height, LIVE_ROWS)
     decide(stage, vectorize=By(product.column, lanes), unroll=vectors)
-    if lanes > 1 and (writes := fetched_writes(stage, product.column)):
-        decide(stage, prefetch_writes=writes)
+    if lanes > 1:
+        _decide_fetch(stage, product.column, target, reads=False)
     if row is not None:
         decide(stage, jam=By(row, height))
         decide_tail(product)

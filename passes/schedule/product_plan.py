@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from itertools import groupby
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.schedules import ProductTasks
@@ -52,10 +51,11 @@ class ProductPlan:
         self.stages = stages
         self.tasks = tasks
         self.products = products_of(stages)
-        self._join_rows()
         self._order_rows(tiled_row(self.products))
         self.panel_mode = self._computes_at_panels()
         """Whether tasks take ranges of panels, and what follows is computed for each panel."""
+        if not self.panel_mode:
+            self._join_rows()
 
     @staticmethod
     def of(stages: list[Stage], tasks: ProductTasks) -> ProductPlan:
@@ -180,22 +180,16 @@ class ProductPlan:
         self.columns = 0
 
     def _join_rows(self) -> None:
-        """Join rows of all products that every access walks as one, as the lines of images are.
+        """Join rows of all products that every access walks as one, as the lines of images are: a
+        task reads all panels for its block, which a line alone would hardly share.
 
         Those that end at numbers of the call stay apart: they would not end there.
         """
         stages, products = self.stages, self.products
-        if live_digits(stages[0].op):
-            return
-        alone = [
-            all(stage.rows[place] in shape.rows for stage, shape in products.items())
-            for place in range(len(stages[0].rows))
-        ]
-        for _, places in groupby(range(len(alone)), key=alone.__getitem__):
-            run = list(places)
-            if alone[run[0]]:
-                collapse(stages, [[stage.rows[p] for p in run] for stage in stages])
-                break
+        places = range(self.columns + self.batches, len(stages[0].rows))
+        alone = all(s.rows[p] in shape.rows for s, shape in products.items() for p in places)
+        if alone and not self.behind and not live_digits(stages[0].op):
+            collapse(stages, [[stage.rows[p] for p in places] for stage in stages])
 
     def _order_rows(self, tiled: int | None) -> None:
         """Put outer columns in front of the rows, and make the contiguous ones inner.

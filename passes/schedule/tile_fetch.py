@@ -43,7 +43,7 @@ class TileFetch:
         memory, tile = self.memory, self.tile
         start = memory.at(emit, memory.layout(access), env)
         step = 0 if self.row is None else memory.step(emit, access, self.row)
-        bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
+        bits = element_bits(access)
         for line in range(tile.rows):
             begin = emit.plus(start, emit.times(step, line))
             for column in range(0, tile.panel, LINE_BYTES * 8 // bits):
@@ -75,6 +75,11 @@ def fetched_reads(stage: Stage, column: int) -> tuple[int, ...]:
 def fetched_writes(stage: Stage, column: int) -> tuple[int, ...]:
     """The results of a stage that leave the kernel, and whose lines lie along columns."""
     return _along(stage.writes, stage, column)
+
+
+def element_bits(access: Access) -> int:
+    """Width of what is read or written."""
+    return access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def _along(accesses: list[Access], stage: Stage, column: int) -> tuple[int, ...]:
