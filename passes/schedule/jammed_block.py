@@ -4,7 +4,8 @@ that are turned.
 A depthwise convolution in front of a product, row by row, reads its weights again for each pixel.
 Jammed along the row that blocks divide, pixels of a line share them, and have as many totals side
 by side as hide the latency of an addition. What a stage hands on to the next one then is a block.
-Where rows lie side by side in what a pointwise stage reads, squares of rows are turned in registers.
+Where rows lie side by side in what a pointwise stage reads, squares of them are turned in
+registers.
 """
 
 from __future__ import annotations
