@@ -142,9 +142,12 @@ def _text(
     offset = terms.pop((), 0)
     named = [([aliases.get(str(s), str(s)) for s in symbols], by) for symbols, by in terms.items()]
     said = SizeText.sum_of(named, offset)
-    if said.is_name and said.name == str(node.expr):  # else its range stands there
-        return replace(said, range=range_of(node.expr, node, ranges))
-    return said
+    if not said.tells_range:
+        return said
+    (symbol,) = node.expr.free_symbols
+    if said.names != [str(symbol)]:  # its range stands there
+        return said
+    return said.with_range(range_of(symbol, node, ranges))
 
 
 def _terms(expr: Any) -> dict[tuple[Any, ...], int] | None:

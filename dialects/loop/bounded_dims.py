@@ -17,7 +17,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
-from math import inf
 
 from xdsl.dialects import arith, func
 from xdsl.ir import BlockArgument, Operation, SSAValue
@@ -29,6 +28,7 @@ from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of
+from lamina.dialects.loop.left_sums import leaves_sums
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.outside_values import (
     Given,
@@ -37,9 +37,7 @@ from lamina.dialects.loop.outside_values import (
     OutsideBody,
     Positive,
     Value,
-    Vanishing,
     Weight,
-    is_identity,
 )
 from lamina.dialects.loop.position_bounds import bound_below, comparisons
 from lamina.dialects.loop.reached_bounds import read_within
@@ -178,7 +176,9 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
                 zero = isinstance(left, Weight | Number) and left.is_zero
                 if dim in shape.summed and zero and _is_packed_so(shape, dim, bound, facts):
                     found.setdefault(dim, set()).add(bound)
-            elif dim in nest.reduction_dims and leaves_sums(nest, given.yielded, wide=facts.wide):
+            elif dim in nest.reduction_dims and leaves_sums(
+                nest, given.yielded, wide=facts.wide, is_behind=bound.is_upper
+            ):
                 found.setdefault(dim, set()).add(bound)
                 _note_sums(nest, dim, given.yielded, facts)
     if nest.is_pointwise and not inner:
@@ -200,26 +200,6 @@ def _is_packed_so(shape: Contraction, dim: int, bound: Bound, facts: _Facts) -> 
         FIRST_COUNT + number for at, own, number in facts.zeros if (at, own) == (read.index, axis)
     }
     return any(bound == Bound(True, Linear.dim(end)) for end in ends)
-
-
-def leaves_sums(nest: GenericOp, yielded: Sequence[Value | None], *, wide: bool) -> bool:
-    """Whether what the body gives leaves each reduction as it is.
-
-    With `wide` all of them are asked for, as sums of zeros; else those that masks of attention
-    leave.
-    """
-    for result, (combiner, value) in enumerate(zip(nest.combiner_names, yielded, strict=True)):
-        kind = nest.yielded[result].type
-        if combiner == "max" and isinstance(value, Number) and value.value == -inf:
-            continue
-        if combiner == "add" and isinstance(value, Weight) and value.is_exponential:
-            continue
-        if wide and combiner == "add" and isinstance(value, Vanishing):
-            continue
-        if wide and isinstance(value, Number) and is_identity(combiner, kind, value.value):
-            continue
-        return False
-    return True
 
 
 def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts: _Facts) -> None:
@@ -385,7 +365,6 @@ __all__ = [
     "comparisons",
     "counted_dims",
     "leaves_kernel",
-    "leaves_sums",
     "mask_bound",
     "noted_bounds",
     "written_by",

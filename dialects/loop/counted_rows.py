@@ -12,9 +12,10 @@ from collections.abc import Mapping, Sequence
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.bounded_dims import leaves_sums, written_by
+from lamina.dialects.loop.bounded_dims import written_by
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
+from lamina.dialects.loop.left_sums import leaves_sums
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.outside_values import Number, OutsideBody, Value
 from lamina.dialects.loop.position_bounds import counted_comparisons

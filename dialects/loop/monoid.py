@@ -27,6 +27,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr, IntegerAttr
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
 from xdsl.ir.affine import AffineMap
@@ -71,6 +72,46 @@ class Reduction(NamedTuple):
     results: tuple[int, ...]
     combiner: str
     monoid: Monoid | None = None
+
+
+def extreme_of(monoid: Monoid) -> str | None:
+    """`max` or `min` of a monoid of a value and its place, which of equal values has the lower
+    place; None for others."""
+    ops, arguments = monoid.ops, monoid.block.args
+    if len(ops) != 7 or len(arguments) != 4 or any(len(op.results) != 1 for op in ops):
+        return None
+    one, here, other, there = arguments
+    beyond, same, lower, both, first, value, place = ops
+    made = [op.results[0] for op in ops]
+    wanted = (
+        (one, other),
+        (one, other),
+        (here, there),
+        (made[1], made[2]),
+        (made[0], made[3]),
+        (made[4], one, other),
+        (made[4], here, there),
+    )
+    if any(tuple(op.operands) != reads for op, reads in zip(ops, wanted, strict=True)):
+        return None
+    kinds = (arith.AndIOp, arith.OrIOp, arith.SelectOp, arith.SelectOp)
+    rest = zip((both, first, value, place), kinds, strict=True)
+    if not all(isinstance(op, kind) for op, kind in rest) or monoid.yielded != tuple(made[5:]):
+        return None
+    relations = tuple(map(_relation, (beyond, same, lower)))
+    found = {"ogt": "max", "sgt": "max", "olt": "min", "slt": "min"}
+    return found.get(relations[0]) if relations[1:] in _SAME_AND_LOWER else None
+
+
+_SAME_AND_LOWER = (("oeq", "slt"), ("eq", "slt"))
+
+
+def _relation(op: Operation) -> str:
+    if isinstance(op, arith.CmpfOp):
+        return arith.CMPF_COMPARISON_OPERATIONS[op.predicate.value.data]
+    if isinstance(op, arith.CmpiOp):
+        return arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
+    return ""
 
 
 def reductions(combiners: Sequence[str], monoids: Sequence[Monoid]) -> list[Reduction]:

@@ -15,6 +15,7 @@ from xdsl.dialects.builtin import Float16Type, IntegerType, i1
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop.body_ops import IndexOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.predicates import EQ, NE
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
@@ -96,7 +97,12 @@ class Vanishing:
     of: Largest
 
 
-Value = Number | Largest | Below | Weight | Positive | Shift | Sunk | Vanishing
+@dataclass(frozen=True)
+class Position:
+    """The position itself along the dimension."""
+
+
+Value = Number | Largest | Below | Weight | Positive | Shift | Sunk | Vanishing | Position
 
 
 @dataclass(frozen=True)
@@ -161,9 +167,13 @@ class OutsideBody:
                 if data is None:
                     return None
                 return Number(float(bool(data) if op.result.type == i1 else data))
+            case IndexOp() if op.dim.value.data == dim:
+                return Position()
+            case arith.IndexCastOp() if isinstance(known[0], Position):
+                return known[0]
             case arith.SelectOp():
                 return self._chosen(op, known, dim)
-            case arith.AndIOp() | arith.OrIOp():
+            case arith.AndIOp() | arith.OrIOp() if op.result.type == i1:
                 return _logic(known, isinstance(op, arith.OrIOp))
             case arith.SubfOp() if isinstance(known[1], Largest):
                 masked = isinstance(known[0], Number) and known[0].value == -inf
@@ -314,6 +324,7 @@ __all__ = [
     "Largest",
     "Number",
     "OutsideBody",
+    "Position",
     "Positive",
     "Shift",
     "Sunk",

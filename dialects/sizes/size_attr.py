@@ -4,11 +4,13 @@
     #lamina.size<batch in [1, 128]>          1 to 128, both included
     #lamina.size<length in [16, ?] step 16>  16, 32, 48 and so on
     #lamina.size<2 * batch + 1>              as much as follows from another size
+    #lamina.size<8 * blocks in [8, 64]>      8, 16 and so on to 64
     #lamina.size<past + 2 * new>             or from several
     #lamina.size<batch * length>             a product of sizes
 
 Ranges are closed, as those of `torch.export.Dim`. A range stands with one of the places that a name
-has, or with several that agree; `"..."` holds a name that is no identifier.
+has, or with several that agree: the name alone, or a multiple of it and an offset, of which the
+range then is. `"..."` holds a name that is no identifier.
 """
 
 from __future__ import annotations
@@ -38,8 +40,8 @@ Terms: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
 
 @dataclass(frozen=True)
 class SizeText:
-    """A sum of multiples of names and of their products, an `offset`, and the range of a name that
-    stands alone, if it stands here. Terms are in the order of their names, each once."""
+    """A sum of multiples of names and of their products, an `offset`, and the range of the sum, of
+    one name, if it stands here. Terms are in the order of their names, each once."""
 
     terms: Terms
     offset: int = 0
@@ -79,6 +81,29 @@ class SizeText:
         """The name that it is alone."""
         assert self.is_name
         return self.names[0]
+
+    @property
+    def tells_range(self) -> bool:
+        """Whether a range of it is one of a name: it is a multiple of one, and an offset."""
+        return [len(product) for product, _ in self.terms] == [1]
+
+    @property
+    def name_range(self) -> Range | None:
+        """The range of the name, if one stands here; it may be empty."""
+        held = self.range
+        if held is None or not self.tells_range:
+            return None
+        ((_, factor),) = self.terms
+        least = max(0, -(-(held.least - self.offset) // factor))
+        most = None if held.most is None else (held.most - self.offset) // factor
+        return Range(least, most, max(1, held.step // factor))
+
+    def with_range(self, name: Range) -> SizeText:
+        """The same with the range that it has if its name has that one."""
+        ((_, factor),) = self.terms
+        most = None if name.most is None else name.most * factor + self.offset
+        step = 1 if name.step == 1 else name.step * factor
+        return replace(self, range=Range(name.least * factor + self.offset, most, step))
 
     def renamed(self, old: str, new: str) -> SizeText:
         """The same of another size."""
@@ -137,13 +162,17 @@ class SizeAttr(Data[SizeText]):
             )
         if held is None:
             return
-        if not said.is_name:
-            raise VerifyException(f"#lamina.size<{said}>: only a name has a range")
+        if not said.tells_range:
+            raise VerifyException(f"#lamina.size<{said}>: only a size of one name has a range")
         if held.least < 0:
             raise VerifyException(f"#lamina.size<{said}>: no size is negative")
         if held.step < 1:
             raise VerifyException(f"#lamina.size<{said}>: a step is 1 or more")
-        if held.most is not None and held.most < held.least:
+        factor = max(factors)
+        if held.step > 1 and held.step % factor:
+            raise VerifyException(f"#lamina.size<{said}>: its steps are multiples of {factor}")
+        own = said.name_range or held
+        if own.most is not None and own.most < own.least:
             raise VerifyException(f"#lamina.size<{said}>: the range is empty")
         if max(held.least, held.most or 0, held.step) > MOST_SIZE:
             raise VerifyException(f"#lamina.size<{said}>: no size is above 2^59")

@@ -146,16 +146,6 @@ def bilinear(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     return result if bias is None else b("add.Tensor", result, bias)
 
 
-@lowers("cdist", "_euclidean_dist")
-def cdist(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """_cdist_forward; the batches are broadcast first."""
-    x, y = op.arg("x1"), op.arg("x2")
-    order = op.arg("p") if op.schema.arg("p") is not None else 2.0
-    batch = broadcast_shapes(shape_of(x)[:-2], shape_of(y)[:-2])
-    x, y = (b.expand(v, batch + shape_of(v)[-2:]) for v in (x, y))
-    return b("_cdist_forward", x, y, order, None)
-
-
 @lowers("kron")
 def kron(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Every element of the first times the whole second: dimensions interleaved, then merged."""

@@ -113,6 +113,7 @@ DECOMPOSITIONS = Conversion(
         "convolution",
         "covariance",
         "creation",
+        "distance",
         "dropout",
         "einsum",
         "embedding_bag_backward",

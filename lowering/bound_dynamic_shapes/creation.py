@@ -60,6 +60,15 @@ def arange(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return b.bounded(b.converted(numbers, kind.element_type), [end])
 
 
+@bounds("eye", "eye.m")
+def eye(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The identity of the bounds; its rows and columns may differ."""
+    values, kind = op.args(), op.results[0].type
+    shape, sizes = shape_of_numbers([values["n"], values.get("m", values["n"])], b)
+    made = b("eye.m", *shape, dtype=kind.element_type)  # pyright: ignore
+    return b.bounded(made, sizes)
+
+
 @bounds("scalar_tensor", "tensor")
 def scalar_tensor(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """A number as a 0-d tensor."""

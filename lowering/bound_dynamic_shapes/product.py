@@ -35,8 +35,9 @@ def _contracted(
 @bounds("mm", "matmul", "bmm", "mv", "dot", "inner", "vdot", "__matmul__")
 def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Products of vectors, matrices and batches of them."""
-    if (made := _grouped_rows(op.operands[0], op.operands[1], b)) is not None:
-        return made
+    for grouped in (_grouped_rows, _grouped_batches):
+        if (made := grouped(op.operands[0], op.operands[1], b)) is not None:
+            return made
     move_together(op, b)
     one, other = b.tensor(op.operands[0]), b.tensor(op.operands[1])
     if op.overload_name in ("inner.default", "vdot.default") and (one.rank, other.rank) != (1, 1):
@@ -53,6 +54,21 @@ def _grouped_rows(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped | 
     if matrix.rank != 2:
         return None
     return Grouped(_rows_by_matrix(given.tensor, matrix, b), given.groups)
+
+
+def _grouped_batches(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped | None:
+    """Matrices whose batches are joined alike, as attention of several heads has them; None for
+    others."""
+    left, right = b.state.grouped.get(one), b.state.grouped.get(other)
+    if left is None or right is None or left.groups[:-2] != right.groups[:-2]:
+        return None
+    count = sum(left.groups[:-2])
+    if {*left.groups[-2:], *right.groups[-2:]} != {1} or not count:
+        return None
+    batches = [(t.shape[:count], t.sizes[:count]) for t in (left.tensor, right.tensor)]
+    if batches[0] != batches[1]:
+        return None
+    return Grouped(product(left.tensor, right.tensor, b), left.groups)
 
 
 def _rows_by_matrix(tensor: Bounded, matrix: Bounded, b: BoundBuilder) -> Bounded:

@@ -145,22 +145,6 @@ def quantile(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(value, (*[None] * (len(shape_of(value)) - len(sizes)), *sizes))
 
 
-@bounds("cdist", "_cdist_forward", "_euclidean_dist")
-def cdist(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """A distance for each pair of rows, both of which may be padded."""
-    arguments = op.args()
-    one, other = b.tensor(arguments["x1"]), b.tensor(arguments["x2"])
-    if one.rank != other.rank:
-        raise b.refuse("batches of another rank")
-    rows = [_batches(tensor, 1, b) for tensor in (one, other)]
-    pair = [Bounded(tensor.value, tensor.sizes[:-1]) for tensor in rows]
-    for dim in range(one.rank - 2):
-        pair = aligned_at(dim, pair, b)
-    arguments.update(x1=pair[0].value, x2=pair[1].value)
-    sizes = (*common_sizes(pair), rows[0].sizes[-1], rows[1].sizes[-1])
-    return Bounded(b(op.overload_name, **arguments), sizes)
-
-
 @bounds("grid_sampler", "grid_sampler_2d", "grid_sampler_3d")
 def grid_sampler(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """An image and its places for each sample."""

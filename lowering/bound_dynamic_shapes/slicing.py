@@ -10,6 +10,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, quotient
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
 from lamina.lowering.tensor_types import normalized
@@ -73,13 +74,65 @@ def slice_(op: SchemaOp, b: BoundBuilder) -> Bounded:
     start = b.number(values["start"] if values["start"] is not None else 0)
     end = b.number(values["end"] if values["end"] is not None else 2**63 - 1)
     step = values["step"]
-    if step != 1:
-        if size.constant is None or start.constant is None or end.constant is None:
-            raise b.refuse("a step over a size that depends on data", "a step of 1")
-        return Bounded(b(op.overload_name, **{**values, "self": tensor.value}), tensor.sizes)
+    if step != 1 and (size.constant is None or start.constant is None or end.constant is None):
+        return _in_steps(tensor, dim, start, _wrapped(end, size, b), step, b)
     if size.constant is not None and start.constant is not None and end.constant is not None:
         return Bounded(b(op.overload_name, **{**values, "self": tensor.value}), tensor.sizes)
     return between(tensor, dim, _wrapped(start, size, b), _wrapped(end, size, b), b)
+
+
+def _in_steps(
+    tensor: Bounded, dim: int, start: Number, end: Number, step: int, b: BoundBuilder
+) -> Bounded:
+    """Every so many positions from `start`, a number, up to `end`."""
+    first = start.constant
+    if first is None or first < 0:
+        raise b.refuse("steps from a place that depends on data", "from one that is known")
+    count = quotient(end, step - 1 - first, step, b)
+    if first >= step:
+        most = None if count.most is None else max(count.most, 0)
+        count = Number(b("clamp_min.default", b.as_tensor(count), 0), most, 0)
+    value = b("slice.Tensor", tensor.value, dim, first, end.most, step)
+    sizes: list[Any] = list(tensor.sizes)
+    sizes[dim] = count
+    return b.bounded(value, sizes)
+
+
+def _diagonal_length(
+    tensor: Bounded, rows: int, columns: int, offset: int, b: BoundBuilder
+) -> Number:
+    """How many elements a diagonal of two dimensions has, so many columns to the right."""
+    one, other = b.size(tensor, rows), b.size(tensor, columns)
+    if offset:
+        one, other = (affine(n, 1, min(by, 0), b) for n, by in ((one, offset), (other, -offset)))
+    found = _least_of(one, other, b)
+    if not offset or found.constant is not None:
+        return found
+    most = None if found.most is None else max(found.most, 0)
+    return Number(b("clamp_min.default", b.as_tensor(found), 0), most, 0)
+
+
+@bounds("diagonal", "diagonal_copy")
+def diagonal(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The diagonal of two dimensions, which stands behind the others."""
+    values = op.args()
+    tensor = b.tensor(values["self"])
+    return _diagonal(tensor, values["offset"], values["dim1"], values["dim2"], b)
+
+
+@bounds("trace")
+def trace(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The sum of a diagonal."""
+    elements = _diagonal(b.tensor(op.arg("self")), 0, 0, 1, b)
+    return Bounded(b("sum.default", b.filled(elements, 0)), ())
+
+
+def _diagonal(tensor: Bounded, offset: int, one: int, other: int, b: BoundBuilder) -> Bounded:
+    rows, columns = (normalized(dim, tensor.rank) for dim in (one, other))
+    length = _diagonal_length(tensor, rows, columns, offset, b)
+    others = [tensor.sizes[d] for d in range(tensor.rank) if d not in (rows, columns)]
+    value = b("diagonal.default", tensor.value, offset, rows, columns)
+    return b.bounded(value, [*others, length])
 
 
 def between(tensor: Bounded, dim: int, start: Number, end: Number, b: BoundBuilder) -> Bounded:

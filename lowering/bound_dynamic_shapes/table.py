@@ -21,6 +21,7 @@ FAMILIES = (
     "batches",
     "convolution",
     "creation",
+    "distance",
     "edges",
     "einsum",
     "gradients",

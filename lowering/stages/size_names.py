@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
@@ -74,7 +74,10 @@ class SizeNames:
 
     def ranged(self, said: SizeText) -> SizeText:
         """A text with the range of its name, where that may stand."""
-        return replace(said, range=self.ranges[said.name] if said.is_name else None)
+        if said.is_name or said.range is not None:
+            (name,) = said.names
+            return said.with_range(self.ranges[name])
+        return said
 
     def of_values(
         self, function: FuncOp, first: FuncOp, handed: Sequence[SSAValue]

@@ -60,15 +60,16 @@ def verify_dims(arguments: Sequence[Declared], results: Sequence[Declared]) -> N
 def _join_range(
     ranges: dict[str, tuple[Range | None, Declared]], said: SizeText, declared: Declared
 ) -> None:
-    if not said.is_name:
+    if not said.tells_range:
         return
-    held, first = ranges.get(said.name, (None, declared))
-    if held is not None and said.range is not None and held != said.range:
+    (name,), own = said.names, said.name_range
+    held, first = ranges.get(name, (None, declared))
+    if held is not None and own is not None and held != own:
         raise declared.refuse(
-            f"size '{said.name}' is in {said.range}, and in {held} at {first.place} {first.number}"
+            f"size '{name}' is in {own}, and in {held} at {first.place} {first.number}"
         )
     if held is None:
-        ranges[said.name] = (said.range, declared)
+        ranges[name] = (own, declared)
 
 
 def _verify_value(said: SizeText, names: Mapping[str, SizeName], declared: Declared) -> None:
@@ -77,11 +78,13 @@ def _verify_value(said: SizeText, names: Mapping[str, SizeName], declared: Decla
     if least < 0:
         at = " and ".join(f"{name.text} is {value}" for name, value in smallest.items())
         raise declared.refuse(f"{said} is {least} where {at}")
-    if said.range is None or declared.place != RESULT:
+    own = said.name_range
+    if own is None or declared.place != RESULT:
         return
-    held = names[said.name].range
-    if said.range != held:
-        raise declared.refuse(f"size '{said.name}' is in {said.range}, and in {held} of arguments")
+    (name,) = said.names
+    held = names[name].range
+    if own != held:
+        raise declared.refuse(f"size '{name}' is in {own}, and in {held} of arguments")
 
 
 def _verify_told(arguments: Sequence[Declared], names: Mapping[str, SizeName]) -> None:
@@ -180,7 +183,7 @@ def size_names(arguments: Sequence[Declared]) -> dict[str, SizeName]:
     for declared in arguments:
         for said in texts_of(declared):
             for name in said.names:
-                ranges[name] = said.range or ranges.get(name) or Range()
+                ranges[name] = said.name_range or ranges.get(name) or Range()
     return {name: SizeName(name, held) for name, held in ranges.items()}
 
 

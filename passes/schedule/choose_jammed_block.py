@@ -13,8 +13,15 @@ from lamina.passes.schedule.choose_sweeps import (
     choose_sweeps,
     decide,
     group_sweeps,
+    transposed_dim,
+    widest_bits,
 )
-from lamina.passes.schedule.jammed_block import JammedBlock, can_run_in_block, with_row_inside
+from lamina.passes.schedule.jammed_block import (
+    JammedBlock,
+    can_run_in_block,
+    turns_rows,
+    with_row_inside,
+)
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.stages import Stage
@@ -57,6 +64,33 @@ def choose_jammed_block(
         _choose_windows_ahead(copy, kept, target)
     for stage, copy in zip(segment, copies, strict=True):
         stage.schedule = copy.schedule
+    return True
+
+
+def choose_turned_block(
+    segment: list[Stage],
+    memory: Memory,
+    target: Target,
+    blocks: Blocks,
+    scratch: BlockScratch | None,
+) -> bool:
+    """Whether the segment, a pointwise stage, runs for a block of rows at once, as it reads along
+    these; its schedule is decided then."""
+    (stage, *others), fits = segment, blocks.is_blocked and can_run_in_block(segment)
+    if others or not fits or not stage.is_pointwise or stage.totals or stage.op.sources:
+        return False
+    if len(stage.inner) != 1 or stage.schedule.transpose is not None:
+        return turns_rows(segment)
+    copy = with_row_inside(stage)
+    lanes = target.lanes(widest_bits([copy]))
+    if transposed_dim(copy, copy.inner[:1], copy.inner[1], lanes) is None:
+        return False
+    sweeps = group_sweeps([copy])
+    kept = JammedBlock(segment, memory, outputs_of(segment), blocks, scratch).block_memory()
+    choose_sweeps(sweeps, SweepSurroundings(kept, target))
+    if copy.schedule.transpose != copy.inner[0]:
+        return False
+    stage.schedule = copy.schedule
     return True
 
 

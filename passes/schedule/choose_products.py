@@ -33,7 +33,7 @@ from lamina.passes.cost.product_limits import (
 )
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
-from lamina.passes.schedule.choose_jammed_block import choose_jammed_block
+from lamina.passes.schedule.choose_jammed_block import choose_jammed_block, choose_turned_block
 from lamina.passes.schedule.choose_row_loops import choose_row_loops
 from lamina.passes.schedule.choose_rows import work
 from lamina.passes.schedule.choose_sweeps import (
@@ -144,7 +144,10 @@ def choose_products(
     for segment in segments:
         divided = panel_mode or (plan.bounded is not None and segment[0] in plan.bounded.dims)
         divided = divided or (plan.stream is not None and segment[0] in plan.stream.dims)
-        if not divided and choose_jammed_block(segment, memory, target, blocks, scratch):
+        around = (memory, target, blocks, scratch)
+        if not divided and any(
+            choose(segment, *around) for choose in (choose_turned_block, choose_jammed_block)
+        ):
             continue
         around = SweepSurroundings(memory, target, whole=not divided)
         sweeps = group_sweeps(segment)

@@ -34,6 +34,7 @@ from lamina.passes.schedule.packed_product import PackedProduct
 from lamina.passes.schedule.product_ends import noted_sum
 from lamina.passes.schedule.product_plan import ProductPlan, Products, jammed_row
 from lamina.passes.schedule.row_followers import why_apart
+from lamina.passes.schedule.row_operand import are_neighbours, row_pitch
 from lamina.passes.schedule.stages import Access, Stage
 from lamina.passes.schedule.sweeps import own_loops
 from lamina.passes.schedule.tile_fetch import element_bits, fetched_reads, fetched_writes
@@ -222,8 +223,10 @@ def _gains_copy(
         return False
     size = getattr(access.element, "bitwidth", 32) // 8
     length = prod(stage.extents[d] for d in summed) if terms is None else terms
-    row_bytes = length * size + ROW_PADDING_BYTES
-    if block * row_bytes > min(room, row_copy_bytes(target)):
+    copied = block * (length * size + ROW_PADDING_BYTES)
+    if are_neighbours(access, row):
+        copied = length * row_pitch(block, size * 8) * size
+    if copied > min(room, row_copy_bytes(target)):
         return False
     if access.stride(summed[-1]) != 1:
         return True

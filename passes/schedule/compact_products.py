@@ -1,8 +1,8 @@
 """Which arguments of packed products can be touched by strides of a call (`lamina.extents`).
 
 Register tiles compute where a row of their operand, and of what they store, begins; vectors run
-along columns, which lie together. What is packed in tasks, copied in tiles or multiplied in pairs
-keeps the layout of its type.
+along columns, which lie together. So do tasks that pack of what they pack, along columns or terms.
+What is copied in tiles or multiplied in pairs keeps the layout of its type.
 """
 
 from __future__ import annotations
@@ -35,11 +35,15 @@ def product_accesses(
 
 
 def _reached(stage: Stage, shape: Contraction, access: Access) -> bool:
-    """Whether tiles of a product reach an operand, or their result, by any strides of its rows."""
-    if shape.pairs is not None or shape.task_packed or stage.schedule.cache_read:
+    """Whether tiles of a product, or what packs for them, reach an operand or their result by any
+    strides of its rows."""
+    if shape.pairs is not None or stage.schedule.cache_read:
         return False
     if access in stage.writes:
         return not access.walks_open_axis(shape.inner_column)
+    if shape.task_packed and access is stage.reads[shape.b]:
+        along_columns = access.stride(shape.inner_column) == 1
+        return not access.walks_open_axis(shape.inner_column if along_columns else shape.summed[0])
     return access is stage.reads[shape.a] and not access.walks_open_axis(*shape.summed)
 
 

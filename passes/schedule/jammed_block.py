@@ -1,8 +1,11 @@
-"""Stages between products that run for a block of rows at once, as a sum that is jammed along them.
+"""Stages between products that run for a block of rows at once: sums jammed along them, and copies
+that are turned.
 
 A depthwise convolution in front of a product, row by row, reads its weights again for each pixel.
 Jammed along the row that blocks divide, pixels of a line share them, and have as many totals side
 by side as hide the latency of an addition. What a stage hands on to the next one then is a block.
+Where rows lie side by side in what a pointwise stage reads, squares of them are turned in
+registers.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.loop_ends import end_loops
 from lamina.passes.schedule.memory import Envs, Memory
 from lamina.passes.schedule.packed_product import Blocks
 from lamina.passes.schedule.rows import RowSegment
@@ -32,6 +36,16 @@ def jams_rows(segment: Sequence[Stage]) -> bool:
     """Whether a stage is jammed along the last row of the kernel, which blocks divide."""
     jams = ((stage, stage.schedule.jam) for stage in segment)
     return any(jam is not None and jam.dim in stage.rows[-1:] for stage, jam in jams)
+
+
+def turns_rows(segment: Sequence[Stage]) -> bool:
+    """Whether a stage reads along the last row of the kernel, in squares that are turned."""
+    return any(stage.schedule.transpose in stage.rows[-1:] for stage in segment)
+
+
+def runs_in_block(segment: Sequence[Stage]) -> bool:
+    """Whether a segment runs for all rows of a block at once."""
+    return jams_rows(segment) or turns_rows(segment)
 
 
 def with_row_inside(stage: Stage) -> Stage:
@@ -61,6 +75,10 @@ class JammedBlock:
         copies = {with_row_inside(stage): stage for stage in self.segment}
         sweeps = scheduled_sweeps(list(copies))
         memory = self.block_memory()
+        if turns_rows(self.segment):
+            end_loops(sweeps, memory)
+            for sweep in sweeps:  # blocks begin and end at any row
+                memory.ends[sweep] = {0: (), **memory.ends.get(sweep, {})}
         windows = column_windows(list(copies), self.blocks.size)
         allocate_scratch(emit, sweeps, memory, self.outputs, windows)
         own = {copy: {**envs[stage], FIRST_WINDOW: rows[0]} for copy, stage in copies.items()}
@@ -68,6 +86,9 @@ class JammedBlock:
         RowSegment(sweeps, memory, self.outputs).run(emit, own, bounds)
 
     def _verify(self, *, divided: bool) -> None:
+        if turns_rows(self.segment) and (divided or not self.blocks.is_blocked):
+            legal = "only where each block has all columns that it may have"
+            raise illegal(self.segment[0].op, f"transpose: {legal}")
         for stage in self.segment:
             jam = stage.schedule.jam
             if jam is None:
@@ -79,7 +100,7 @@ class JammedBlock:
                 reason = f"a block may have {self.blocks.fewest} rows only"
                 raise illegal(stage.op, f"jam = d{jam.dim} x {jam.count}: {reason}")
         if not can_run_in_block(self.segment):
-            raise illegal(self.segment[0].op, "jam: what the block keeps has no axis for its rows")
+            raise illegal(self.segment[0].op, "what the block keeps has no axis for its rows")
 
     def block_memory(self) -> Memory:
         """Where the stages find what spans a block: by its row, not by the number within it."""

@@ -76,7 +76,7 @@ class PanelCopy:
 
     def _start(self, emit: Emitter, env: Env, column: Index, term: Index) -> Index:
         form, place = self.memory.layout(self.source), emit.plus(self.low, term)
-        return emit.linear(form, {**env, self.column: column, self.term: place})
+        return self.memory.at(emit, form, {**env, self.column: column, self.term: place})
 
     def _load(self, emit: Emitter, at: Index, mask: SSAValue | None) -> SSAValue:
         """Neighbouring elements as the product takes them."""

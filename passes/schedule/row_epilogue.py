@@ -12,7 +12,7 @@ from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.bounded_block import panels_of
 from lamina.passes.schedule.bounded_sweep import BoundedSegment
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.jammed_block import JammedBlock, jams_rows
+from lamina.passes.schedule.jammed_block import JammedBlock, runs_in_block
 from lamina.passes.schedule.loop_ends import end_loops
 from lamina.passes.schedule.memory import Env, Envs, Sweep
 from lamina.passes.schedule.packed_product import PartOfSum
@@ -119,7 +119,7 @@ class RowEpilogue(ProductTask):
         bounds: tuple[Index, Index] | None = None,
     ) -> None:
         """The stages of a segment for each row, positions `bounds` of their first dimension."""
-        if jams_rows(segment):
+        if runs_in_block(segment):
             jammed = JammedBlock(segment, self.memory, self.outputs, self.blocks, self.scratch)
             jammed.emit(emit, envs, rows, divided=bounds is not None)
             return

@@ -2,7 +2,8 @@
 
 Rows a power of two apart fall into the same few sets of the first-level cache, and summed
 dimensions that are not contiguous touch a cache line per element; a copy per block of rows costs
-one pass over the block and is read once for every panel.
+one pass over the block and is read once for every panel. Rows that are neighbours in memory stay
+so: a copy has all of them for one term, then for the next, and is made of whole vectors.
 """
 
 from __future__ import annotations
@@ -54,31 +55,64 @@ class RowCopy:
         self._flat = memory.flat[access.memory]
         self._extents = [stage.extents[d] for d in summed] if cut is None else [cut.count]
         bits = access.element.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-        pitch = prod(self._extents) + ROW_PADDING_BYTES * 8 // bits
-        scratch = emit.add(alloca_op(access.element, lines * product.most * pitch))
+        terms, step = prod(self._extents), 1
+        self._along_rows = lines == 1 and are_neighbours(access, product.row)
+        if self._along_rows:
+            step = row_pitch(product.most, bits)
+            offset, size = {LOCAL_ROW: 1}, terms * step
+        else:
+            pitch = terms + ROW_PADDING_BYTES * 8 // bits
+            offset, size = {LOCAL_ROW: pitch}, lines * product.most * pitch
+            if lines > 1:
+                offset[ROW_START] = pitch
+        scratch = emit.add(alloca_op(access.element, size))
         memory.flat[scratch] = scratch
-        offset: dict[int, int] = {LOCAL_ROW: pitch}
-        if lines > 1:
-            offset[ROW_START] = pitch
-        step = 1
+        start = Linear(((TERM_START, -step),)) if cut is not None else Linear(())
         for dim, extent in zip(reversed(summed), reversed(self._extents), strict=True):
             offset[dim] = step
             step *= extent
         self._form = Linear.of(offset)
-        self._lanes = 1 << min(lanes, max(1, self._extents[-1])).bit_length() - 1
-        start = Linear(((TERM_START, -1),)) if cut is not None else Linear(())
+        along = product.most if self._along_rows else self._extents[-1]
+        self._lanes = 1 << min(lanes, max(1, along)).bit_length() - 1
         self.access = Access(scratch, self._form.add(start), access.element)
         """The copy, which is read instead."""
 
     def copy(self, emit: Emitter, env: Env, rows: tuple[Index, Index], terms: SumBlock) -> None:
         """Copy rows `[low, high)`, of each the terms of a block of the sum."""
         extents = [terms.count] if len(self.summed) == 1 else self._extents
+        if self._along_rows:
+            self._neighbours(emit, env, rows, terms.low, extents)
+            return
 
         def row(inner: Emitter, at: Index) -> None:
             position = {**env, self.row: at, LOCAL_ROW: inner.minus(at, rows[0])}
             self._line(inner, position, terms.low, extents)
 
         emit.each(*rows, 1, row)
+
+    def _neighbours(
+        self,
+        emit: Emitter,
+        env: Env,
+        rows: tuple[Index, Index],
+        first: Index,
+        extents: list[int],
+    ) -> None:
+        """Copy all rows term by term."""
+        *outer, dim = self.summed
+
+        def term(inner: Emitter, at: list[Index]) -> None:
+            here = {**env, **dict(zip(outer, at, strict=False))}
+            source = {**here, dim: inner.plus(first, at[-1])}
+            to = {**here, dim: at[-1]}
+
+            def move(deeper: Emitter, row: Vectors) -> None:
+                local = deeper.minus(row.at, rows[0])
+                self._copy(deeper, {**source, self.row: row.at}, {**to, LOCAL_ROW: local}, 1, row)
+
+            each_vector(inner, rows, self._lanes, move)
+
+        over_points(emit, [(0, count) for count in extents], term)
 
     def _line(self, emit: Emitter, position: Env, first: Index, extents: list[int]) -> None:
         *outer, dim = self.summed
@@ -88,19 +122,35 @@ class RowCopy:
             here = {**position, **dict(zip(outer, at, strict=True))}
 
             def move(deeper: Emitter, term: Vectors) -> None:
-                self._move(deeper, here, first, dim, term)
+                source = {**here, dim: deeper.plus(first, term.at)}
+                stride = self.source.stride(dim)
+                self._copy(deeper, source, {**here, dim: term.at}, stride, term)
 
             each_vector(inner, (0, extent), self._lanes, move)
 
         over_points(emit, [(0, count) for count in counts], line)
 
-    def _move(self, emit: Emitter, position: Env, first: Index, dim: int, term: Vectors) -> None:
-        source, lanes, scratch = self.source, self._lanes, self.access.memory
-        at = emit.linear(source.offset, {**position, dim: emit.plus(first, term.at)})
-        stride = source.stride(dim)
-        value = load(emit, Elements(self._flat, at, stride, lanes, term.mask)).value
-        place = emit.linear(self._form, {**position, dim: term.at})
-        store(emit, value, Elements(scratch, place, 1, lanes, term.mask))
+    def _copy(self, emit: Emitter, source: Env, to: Env, stride: int, along: Vectors) -> None:
+        """Copy a vector of elements that are `stride` apart."""
+        at = emit.linear(self.source.offset, source)
+        value = load(emit, Elements(self._flat, at, stride, self._lanes, along.mask)).value
+        place = emit.linear(self._form, to)
+        store(emit, value, Elements(self.access.memory, place, 1, self._lanes, along.mask))
+
+
+def are_neighbours(access: Access, row: int) -> bool:
+    """Whether the rows of an operand lie side by side."""
+    return access.stride(row) == 1
+
+
+def row_pitch(rows: int, bits: int) -> int:
+    """Elements from one term to the next of a copy of neighbouring rows.
+
+    They are an odd number of cache lines, so that terms share no sets of the nearest cache.
+    """
+    line = ROW_PADDING_BYTES * 8 // bits
+    lines = -(-rows // line)
+    return (lines + 1 - lines % 2) * line
 
 
 class TileCopy:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 from xdsl.context import Context
@@ -73,18 +73,28 @@ def _limit(function: FuncOp, most: Mapping[str, int]) -> set[str]:
 
 
 def state_ranges(function: FuncOp, ranges: Mapping[str, Range]) -> None:
-    """Write the ranges of all sizes, by name, in the attributes of a function's arguments."""
-    entries = [_limited(declared, ranges) for declared in arguments_of(function)]
+    """Write the ranges of all sizes, by name, in the attributes of a function's arguments: where
+    names stand alone, or else wherever they are the only one."""
+    arguments = arguments_of(function)
+    alone = {s.name for declared in arguments for s in texts_of(declared) if s.is_name}
+    entries = [_limited(declared, ranges, alone) for declared in arguments]
     function.properties["arg_attrs"] = ArrayAttr(entries)
 
 
-def _limited(declared: Declared, ranges: Mapping[str, Range]) -> DictionaryAttr:
+def _limited(
+    declared: Declared, ranges: Mapping[str, Range], alone: Collection[str]
+) -> DictionaryAttr:
     """The attributes of an argument, whose sizes say their ranges wherever they are named."""
     entries = dict(declared.entries)
     if open_dims_of(declared):
-        entries[DIMS] = ArrayAttr([SizeAttr(_said(s, ranges)) for s in texts_of(declared)])
+        entries[DIMS] = ArrayAttr([SizeAttr(_said(s, ranges, alone)) for s in texts_of(declared)])
     return DictionaryAttr(entries)
 
 
-def _said(said: SizeText, ranges: Mapping[str, Range]) -> SizeText:
-    return replace(said, range=ranges[said.name]) if said.is_name else said
+def _said(said: SizeText, ranges: Mapping[str, Range], alone: Collection[str]) -> SizeText:
+    if not said.tells_range:
+        return said
+    (name,) = said.names
+    if name in alone and not said.is_name:
+        return replace(said, range=None)
+    return said.with_range(ranges[name])

@@ -99,3 +99,34 @@ def test_matrices_of_open_size(function: Callable[..., Any]) -> None:
             )
             torch.testing.assert_close(compiled(*inputs), function(*inputs), rtol=1e-5, atol=1e-5)
     assert lamina.compile_count() - before <= 3  # of five sizes
+
+
+def _heads_apart(q: Any, k: Any) -> Any:
+    """Attention of heads of open number: batches and heads are joined for each product."""
+    batch, heads, length, width = q.shape
+    joined = [x.reshape(batch * heads, x.shape[2], width) for x in (q, k)]
+    weights = torch.bmm(joined[0], joined[1].transpose(1, 2)).softmax(-1)
+    made = torch.bmm(weights, joined[1]).view(batch, heads, length, width)
+    return made, weights.view(batch, heads, length, k.shape[2]).argmax(-1)
+
+
+def test_batches_of_products_that_are_joined_alike() -> None:
+    batch, heads = Dim("batch", max=8), Dim("heads", max=8)
+    dims = (
+        {0: batch, 1: heads, 2: Dim("rows", max=32)},
+        {0: batch, 1: heads, 2: Dim("keys", min=1, max=64)},
+    )
+
+    class Attention(torch.nn.Module):
+        def forward(self, q: Any, k: Any) -> Any:
+            return _heads_apart(q, k)
+
+    given = torch.randn(3, 2, 9, 8), torch.randn(3, 2, 5, 8)
+    program = torch.export.export(Attention(), given, dynamic_shapes=dims)
+    compiled = lamina.compile(program, versions="padded")
+    full = torch.full((8, 8, 64, 8), float("nan"))
+    for b, h, n, m in ((3, 2, 9, 5), (1, 1, 1, 1), (8, 8, 32, 64), (2, 5, 31, 33)):
+        compiled(full[:, :, :32], full)  # what a larger call leaves behind
+        q, k = torch.randn(b, h, n, 8), torch.randn(b, h, m, 8)
+        torch.testing.assert_close(compiled(q, k), _heads_apart(q, k), rtol=1e-4, atol=1e-4)
+    assert compiled.sizes.reason is None

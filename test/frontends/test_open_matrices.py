@@ -45,6 +45,8 @@ PRODUCTS: dict[str, tuple[Callable[..., torch.Tensor], str]] = {
     "matmul": (torch.matmul, "blk,kn"),
     "bmm": (torch.bmm, "blk,bkn"),
     "baddbmm": (torch.baddbmm, "bln,blk,bkn"),
+    "turned rows": (lambda x, y: torch.bmm(x.mT, y), "bkl,bkn"),
+    "turned twice": (lambda x: x.mT @ (x @ x.mT), "blk"),
     "half": (lambda x, y: torch.bmm(x.bfloat16(), y.bfloat16()).float(), "blk,bkn"),
     "whole": (lambda x, y: torch.bmm((x * 9).int(), (y * 9).int()), "blk,bkn"),
 }

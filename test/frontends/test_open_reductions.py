@@ -62,7 +62,14 @@ ROWS: dict[str, tuple[Function, tuple[int, ...]]] = {
 }
 """Functions of one tensor, whose first extent is open, and the shape that fills a version."""
 
-LEAST = {"maxima and sums": 1, "minima": 1, "softmax of all": 1, "largest places": 1}
+LEAST = {
+    "maxima and sums": 1,
+    "minima": 1,
+    "softmax of all": 1,
+    "largest places": 1,
+    "least and their places": 1,
+    "largest whole places": 1,
+}
 
 
 def _compiled(function: Function, shape: tuple[int, ...], axis: int, least: int) -> Any:
@@ -94,6 +101,9 @@ COLUMNS: dict[str, tuple[Function, tuple[int, ...]]] = {
     "log-sum-exp": (lambda x: torch.logsumexp(x, 1), (48, 1024)),
     "long log-sum-exp": (lambda x: torch.logsumexp(x, 1), (20, 32768)),
     "layer norm": (lambda x: functional.layer_norm(x.T, (48,)).T, (48, 256)),
+    "largest places": (lambda x: (x.argmax(1), torch.softmax(x, 1)), (48, 256)),
+    "least and their places": (lambda x: x.min(1), (48, 256)),
+    "largest whole places": (lambda x: (x * 8).int().argmax(1), (48, 256)),
     "means of lines": (lambda x: x.view(4, 12, -1).mean((0, 2)), (48, 1024)),
 }
 
@@ -101,7 +111,7 @@ COLUMNS: dict[str, tuple[Function, tuple[int, ...]]] = {
 @pytest.mark.parametrize("name", COLUMNS)
 def test_columns(name: str) -> None:
     function, shape = COLUMNS[name]
-    _agree(function, shape, 1, 0)
+    _agree(function, shape, 1, LEAST.get(name, 0))
 
 
 def _agree(function: Function, shape: tuple[int, ...], axis: int, least: int) -> None:

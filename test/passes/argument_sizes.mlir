@@ -11,6 +11,12 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [4]}) {
   func.return
 }
 // -----
+// CHECK: argument 1 of @main: size 'batch' is in [0, 7], and in [0, 8] at argument 0
+func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch in [0, 8]>]},
+                %y: tensor<?xf32> {lamina.dims = [#lamina.size<2 * batch in [0, 15]>]}) -> tensor<?xf32> {
+  func.return %x : tensor<?xf32>
+}
+// -----
 // CHECK: argument 1 of @main: size 'batch' is in [1, 8], and in [1, 128] at argument 0
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch in [1, 128]>]},
                 %y: tensor<?xf32> {lamina.dims = [#lamina.size<batch in [1, 8]>]}) {

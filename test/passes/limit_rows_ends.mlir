@@ -300,3 +300,61 @@ func.func private @columns(%m: tensor<128xi1>, %x: tensor<128x8xf32>) -> tensor<
   }
   func.return %0 : tensor<8xf32>
 }
+
+// -----
+
+// What is masked stands behind all that counts, and is never the first of the largest. So it may be of the last,
+// where places are counted from the end: that one runs on.
+// CHECK-LABEL: @largest_of_all
+func.func @largest_of_all(%x: tensor<8x128xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8xi32>, tensor<8xi32>) {
+  %0, %1 = func.call @largest(%x, %n) : (tensor<8x128xf32>, tensor<i64>) -> (tensor<8xi32>, tensor<8xi32>)
+  func.return %0, %1 : tensor<8xi32>, tensor<8xi32>
+}
+// CHECK-LABEL: func.func private @largest(
+// CHECK:         combine : tensor<8xi32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1,
+// CHECK:         combine : tensor<8xi32>) attributes {lamina.nest = #loop.nest<rows = [d0], part = 1>} {
+func.func private @largest(%x: tensor<8x128xf32>, %n: tensor<i64>) -> (tensor<8xi32>, tensor<8xi32>) attributes {lamina.kernel} {
+  %v, %p = loop.generic (i, j) in [8, 128] reads(%x[i, j] : tensor<8x128xf32>, %n[] : tensor<i64>) writes([i] combine : tensor<8xf32>, [i] combine : tensor<8xi32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32, %e: i64):
+    %j = loop.index 1 : index
+    %q = arith.index_cast %j : index to i64
+    %c = arith.cmpi slt, %q, %e : i64
+    %z = arith.constant 0xff800000 : f32
+    %s = arith.select %c, %a, %z : f32
+    %t = arith.index_cast %j : index to i32
+    loop.yield %s, %t : f32, i32
+  } combine(0xff800000 : f32, 2147483647 : i32) {
+  ^bb0(%b: f32, %k: i32, %d: f32, %l: i32):
+    %0 = arith.cmpf ogt, %b, %d : f32
+    %1 = arith.cmpf oeq, %b, %d : f32
+    %2 = arith.cmpi slt, %k, %l : i32
+    %3 = arith.andi %1, %2 : i1
+    %4 = arith.ori %0, %3 : i1
+    %5 = arith.select %4, %b, %d : f32
+    %6 = arith.select %4, %k, %l : i32
+    loop.yield %5, %6 : f32, i32
+  }
+  %w, %r = loop.generic (i, j) in [8, 128] reads(%x[i, j] : tensor<8x128xf32>, %n[] : tensor<i64>) writes([i] combine : tensor<8xf32>, [i] combine : tensor<8xi32>) attributes {lamina.nest = #loop.nest<rows = [d0], part = 1>} {
+  ^bb0(%a: f32, %e: i64):
+    %j = loop.index 1 : index
+    %q = arith.index_cast %j : index to i64
+    %c = arith.cmpi slt, %q, %e : i64
+    %z = arith.constant 0xff800000 : f32
+    %s = arith.select %c, %a, %z : f32
+    %u = arith.index_cast %j : index to i32
+    %m = arith.constant 127 : i32
+    %t = arith.subi %m, %u : i32
+    loop.yield %s, %t : f32, i32
+  } combine(0xff800000 : f32, 2147483647 : i32) {
+  ^bb0(%b: f32, %k: i32, %d: f32, %l: i32):
+    %0 = arith.cmpf ogt, %b, %d : f32
+    %1 = arith.cmpf oeq, %b, %d : f32
+    %2 = arith.cmpi slt, %k, %l : i32
+    %3 = arith.andi %1, %2 : i1
+    %4 = arith.ori %0, %3 : i1
+    %5 = arith.select %4, %b, %d : f32
+    %6 = arith.select %4, %k, %l : i32
+    loop.yield %5, %6 : f32, i32
+  }
+  func.return %p, %r : tensor<8xi32>, tensor<8xi32>
+}

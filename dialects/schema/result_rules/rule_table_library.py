@@ -204,7 +204,7 @@ LIBRARY: dict[str, str] = {
     "losses:triplet_margin": "triplet_margin_loss",
     "losses:pairwise": "pairwise_distance",
     "losses:cosine_similarity": "cosine_similarity",
-    "losses:cdist": "_cdist_forward cdist",
+    "losses:cdist": "_cdist_forward _euclidean_dist cdist",
     "losses:pdist": "_pdist_forward pdist",
     "losses:ctc": "ctc_loss.IntList ctc_loss.Tensor",
     "losses:ctc_forward": "_ctc_loss _ctc_loss.Tensor",
