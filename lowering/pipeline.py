@@ -36,7 +36,7 @@ TARGET_PASSES = frozenset(
         "pack-contractions",
         "pair-results",
         "choose-schedule",
-        "alternate-directions",
+        "choose-directions",
         "share-kernels",
         "merge-parallel-regions",
         "plan-scratch",
@@ -159,6 +159,7 @@ STAGES: tuple[Stage, ...] = (
             "derive-sizes",
             "limit-arguments",
             "compact-arguments",
+            "choose-directions",
         ),
     ),
     Stage(
