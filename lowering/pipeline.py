@@ -34,6 +34,7 @@ TARGET_PASSES = frozenset(
         "fuse-column-sums",
         "merge-small-kernels",
         "pack-contractions",
+        "stream-dims",
         "pair-results",
         "choose-schedule",
         "choose-directions",
