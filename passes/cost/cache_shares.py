@@ -22,6 +22,9 @@ PAIRED_BLOCK_SHARE = 0.5
 BLOCK_SCRATCH_SHARE = 2
 """Part of the second-level cache for what is kept of such a block: 128x768x2304 takes 2.25 ms in
 blocks of 64 rows, 590 KB of 2 MB, and 2.48 in blocks of 32 (a thread of a Sapphire Rapids)."""
+WHOLE_ROW_SHARE = 0.75
+"""The same where sums wait there, too, for the next terms: 197x3072x768, with a norm behind it, has
+blocks of 99 rows so on two cores. Less and more were not measured."""
 STREAM_SHARE = 8
 """Part of the second-level cache for a block of a long dimension, of as many rows as a task takes:
 beside it stand as many of each product's operand. On a Sapphire Rapids, whose 2 MB hold blocks of
@@ -72,6 +75,11 @@ def stream_block(target: Target) -> int:
     """Positions of a block in which a task walks a long dimension: a power of 2."""
     fitting = _power_of_two(target.l2_bytes // STREAM_SHARE // STREAM_ROW_BYTES)
     return max(LEAST_STREAM_BLOCK, fitting)
+
+
+def whole_row_bytes(target: Target) -> int:
+    """What a task may keep of such a block together with sums that wait for more terms."""
+    return int(min(target.l2_bytes, SCRATCH_BYTES) * WHOLE_ROW_SHARE)
 
 
 def slice_bytes(target: Target) -> int:

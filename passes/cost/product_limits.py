@@ -16,6 +16,10 @@ BOUNDED_ROW_BLOCK = 64
 """The same where rows have bounds, as those of causal attention: each is computed as far as any of
 its block. Blocks of 128 take 1.07 of the time of 1,024 keys of f32, and of bf16 1.09, 1.10 of 512
 (a thread of a Sapphire Rapids)."""
+WAITING_ROWS = 64
+"""Of so many at least sums of all columns wait for more terms, where scratch has no room for more
+rows: 256x4096x1024 takes 0.92 of the time so (two threads of a Sapphire Rapids). Each block of
+fewer rows would read all panels again."""
 STREAM_MODE_ROWS = 64
 """The same where rows are walked in blocks: all keys are read again for each block of rows."""
 TILE_STREAM_ROWS = 128

@@ -11,7 +11,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import PAIR_BYTES, TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.tiles import TILE_ROWS
-from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes
+from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes, whole_row_bytes
 from lamina.passes.cost.kernel_model import (
     BLOCKED_ROWS,
     PACKED_TASK_ROWS,
@@ -30,6 +30,7 @@ from lamina.passes.cost.product_limits import (
     TASKS,
     TASKS_A_CORE,
     TILE_STREAM_ROWS,
+    WAITING_ROWS,
 )
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
@@ -49,6 +50,7 @@ from lamina.passes.schedule.choose_terms import (
     choose_sum_blocks,
     is_long,
     sum_block,
+    waiting_bytes,
 )
 from lamina.passes.schedule.choose_tiles import (
     choose_dots,
@@ -122,11 +124,15 @@ def choose_products(
             choose_packing(stage, shape, plan.tasks.columns or 1, target)
         if panel_mode and shape.pairs is not None and target.multiplies_tiles:
             choose_sum_blocks(product, blocks)
-        terms = sum_block(stage, shape, target) if panel_mode else None
+        kept = 0 if scratch is None else scratch.row_bytes * product.most
+        terms = sum_block(stage, shape, target)
         if terms is not None and not shape.task_packed:
-            decide(stage, terms=terms)
+            waiting = 0 if panel_mode else product.most * waiting_bytes(stage, shape)
+            fits = plan.visits_whole_rows and kept + waiting <= whole_row_bytes(target)
+            if panel_mode or fits:
+                decide(stage, terms=terms)
+                kept += waiting
         if shape.pairs is None:
-            kept = 0 if scratch is None else scratch.row_bytes * product.most
             choose_register_tile(product, memory, target, SCRATCH_BYTES - kept, lines)
         elif not target.multiplies_tiles:
             choose_dots(product, target)
@@ -263,6 +269,9 @@ def _block_rows(plan: ProductPlan, target: Target) -> int:
     if panel_mode and blocked[0] is not None:
         fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
         most = min(PACKED_TASK_ROWS, fitting)
+    beside_sums = _rows_beside_sums(plan, blocked, target)
+    if beside_sums is not None and beside_sums < min(rows, WAITING_ROWS):
+        beside_sums, blocked = None, [None] * len(blocked)
     sums = (
         (SUM_BLOCK if panel_mode and is_long(shape) else terms or shape.size(shape.summed))
         * (bits if shape.pairs is None else HALF_BITS)
@@ -275,6 +284,8 @@ def _block_rows(plan: ProductPlan, target: Target) -> int:
     fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
     if kept:
         fitting = min(fitting, block_scratch_bytes(target) // kept)
+    if beside_sums is not None:
+        fitting = min(fitting, beside_sums)
     if stream is not None:
         fitting = most
     wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
@@ -292,3 +303,19 @@ def _block_rows(plan: ProductPlan, target: Target) -> int:
     while rows % block and rows % block < smallest:
         block += step
     return min(block, rows)
+
+
+def _rows_beside_sums(
+    plan: ProductPlan, blocked: Sequence[int | None], target: Target
+) -> int | None:
+    """Rows of which a task can keep all columns, and sums that wait; None where none do."""
+    if plan.scratch is None or not plan.visits_whole_rows:
+        return None
+    products = zip(plan.products.items(), blocked, strict=True)
+    waiting = sum(
+        waiting_bytes(stage, shape)
+        for (stage, shape), terms in products
+        if terms is not None and not shape.task_packed
+    )
+    kept = plan.scratch.row_bytes + waiting
+    return whole_row_bytes(target) // kept if waiting else None

@@ -62,6 +62,11 @@ def choose_sum_blocks(product: PackedProduct, blocks: Blocks) -> None:
         decide(stage, prefetch_rows=TERMS_AHEAD)
 
 
+def waiting_bytes(stage: Stage, shape: Contraction) -> int:
+    """Scratch for the sums of a row, of all panels, which wait for the next block of terms."""
+    return panel_count(stage, shape) * (shape.panel or 1) * stage.bits // 8
+
+
 def is_long(shape: Contraction) -> bool:
     """Whether the sum of a product whose tasks pack pairs is taken in blocks."""
     if not is_packed_in_tasks(shape) or shape.size(shape.rows) <= TILE_ROWS:
@@ -91,7 +96,7 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
         together = MOST_TOGETHER if in_lines else 1
         small = terms * row_bytes * together <= target.l2_bytes // 4
         return None if small else PACKED_TERMS if in_lines else TURNED_TERMS
-    if terms * row_bytes <= target.l2_bytes // LONG_PANEL:
+    if terms * row_bytes < target.l2_bytes // LONG_PANEL:
         return None
     most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
     size = -(-terms // -(-terms // most))

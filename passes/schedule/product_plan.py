@@ -134,6 +134,11 @@ class ProductPlan:
         return self.bounded is None or self.bounded.is_level
 
     @property
+    def visits_whole_rows(self) -> bool:
+        """Whether products are made for all columns and terms of a block, one after the other."""
+        return self.is_blocked and self.stream is None and self.bounded is None
+
+    @property
     def tile_rows(self) -> int:
         """Rows that each block has at least: those of the largest tile that may be its only one."""
         jams = [stage.schedule.jam for stage in self.products]

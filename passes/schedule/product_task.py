@@ -51,6 +51,7 @@ class ProductTask(ABC):
         self.memory, self.lines = memory, lines
         self.backward = bool(plan.tasks.backward)
         self.outputs = outputs_of(plan.stages)
+        self.visits_whole_rows = plan.visits_whole_rows
         self.scratch = plan.scratch
         """What whole rows are kept in, for tasks of these."""
         self.bounded = plan.bounded
@@ -192,12 +193,12 @@ class ProductTask(ABC):
         tiles = ProductEmitter(product, self.memory, tile, part, packing, self.lines, together)
         tiles.epilogue = self.epilogue
         if terms is not None:
-            whole = self.scratch is not None or not self.blocks.is_blocked
-            if not is_alone or whole or tile.lanes == 1:
+            packs = self.scratch is not None and shape.task_packed
+            if not is_alone or not self.visits_whole_rows or packs or tile.lanes == 1:
                 raise illegal(
                     stage.op,
-                    "terms: where rows are one dimension, tasks take ranges of panels, and tiles "
-                    "are of vectors",
+                    "terms: where rows are one dimension, tasks visit all columns of their panels, "
+                    "those of whole rows pack none, and tiles are of vectors",
                 )
             if tiles.cut is None or (shape.task_packed and len(product.summed) != 1):
                 raise illegal(stage.op, f"terms = {terms}: {_legal_terms(product)}")

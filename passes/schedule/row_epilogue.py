@@ -78,7 +78,9 @@ class RowEpilogue(ProductTask):
         panels: tuple[Index, Index] = (0, own.last(emit, product.panels))
         if within is not None:
             panels = panels_of(emit, within, product.panel)
-        self.product(emit, stage, envs[stage], rows, panels, part=own.part)
+        # Sums of all panels wait for the next block of terms.
+        together = 1 if stage.schedule.terms is None else product.panels
+        self.product(emit, stage, envs[stage], rows, panels, together=together, part=own.part)
 
     def _part_of_sum(
         self,

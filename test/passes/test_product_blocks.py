@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 
@@ -143,22 +145,88 @@ def test_columns_that_are_packed_already_have_no_tile() -> None:
         lamina.compile(text, target="x86-64-v4", schedules={name: wrong}, cache=False)
 
 
-def test_whole_rows_have_no_blocks_of_the_sum() -> None:
+def whole_rows(m: int, k: int, n: int) -> str:
+    """A kernel of a product and what its rows are less than their maximum."""
+    a, b, c = f"tensor<{m}x{k}xf32>", f"tensor<{-(-n // 32)}x{k}x32xf32>", f"tensor<{m}x{n}xf32>"
+    nest = "lamina.nest = #loop.nest<rows = [d0]>"
+    kernel = f"""
+    func.func private @rows(%a: {a}, %b: {b}) -> {c} attributes {{lamina.kernel}} {{
+      %p = loop.generic (m, n, k) in [{m}, {n}, {k}]
+          reads(%a[m, k] : {a}, %b[n floordiv 32, k, n mod 32] : {b}) writes([m, n] add : {c})
+          attributes {{{nest}, lamina.packing = #loop.packing<panel = 32>}} {{
+      ^bb0(%x: f32, %y: f32):
+        %v = arith.mulf %x, %y : f32
+        loop.yield %v : f32
+      }}
+      %q = loop.generic (m, n) in [{m}, {n}] reads(%p[m, n] : {c})
+          writes([m] max : tensor<{m}xf32>) attributes {{{nest}}} {{
+      ^bb0(%x: f32):
+        loop.yield %x : f32
+      }}
+      %r = loop.generic (m, n) in [{m}, {n}] reads(%p[m, n] : {c}, %q[m] : tensor<{m}xf32>)
+          writes([m, n] store : {c}) attributes {{{nest}}} {{
+      ^bb0(%x: f32, %y: f32):
+        %v = arith.subf %y, %x : f32
+        loop.yield %v : f32
+      }}
+      func.return %r : {c}
+    }}"""
+    return f"""{kernel}
+    func.func @main(%a: {a}, %b: {b}) -> {c} {{
+      %r = func.call @rows(%a, %b) : ({a}, {b}) -> {c}
+      func.return %r : {c}
+    }}"""
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("copies", [False, True])
+@pytest.mark.parametrize(
+    ("shape", "terms", "rows", "tile"),
+    [
+        ((64, 900, 96), 192, 64, 8),
+        ((37, 500, 45), 256, 20, 7),
+        ((37, 300, 64), 300, 37, 5),
+        ((26, 401, 130), 100, 13, 4),
+        ((40, 83, 33), 7, 11, 3),
+    ],
+)
+def test_whole_rows_take_blocks_of_the_sum(
+    shape: Shape, terms: int, rows: int, tile: int, copies: bool, target: str
+) -> None:
+    m, k, n = shape
+    text = whole_rows(m, k, n)
+    (kernel,) = lamina.compile(text, target=target, cache=False).kernels
+    assert kernel.schedule is not None and "compute_at = block" in kernel.schedule
+    front, _, rest = kernel.schedule.partition("jam = d0 x ")
+    own = f"jam = d0 x {min(tile, m % rows or rows)}, terms = {terms}"
+    own += f", cache_read = [{0 if copies else ''}]>"
+    head = re.sub(r"block = \d+", f"block = {rows}", front)
+    schedule = f"{head}{own}{rest.partition('>')[2]}"
+    made = lamina.compile(text, target=target, schedules={kernel.name: schedule}, cache=False)
+    assert f"terms = {terms}" in made.kernels.schedules()
+    a, b = numbers(m, k), numbers(k, -(-n // 32) * 32)
+    panels = np.ascontiguousarray(b.reshape(k, -1, 32).transpose(1, 0, 2))
+    wanted = a @ b[:, :n]
+    np.testing.assert_array_equal(made(a, panels), wanted.max(1, keepdims=True) - wanted)
+
+
+def test_streamed_rows_have_no_blocks_of_the_sum() -> None:
     text = """
-    func.func @main(%a: tensor<5000x64xf32>, %b: tensor<64x4000xf32>) -> tensor<5000x4000xf32> {
-      %0 = core_aten.mm.default(%a, %b)
-          : (tensor<5000x64xf32>, tensor<64x4000xf32>) -> tensor<5000x4000xf32>
-      %1 = core_aten._softmax.default(%0, dim = 1, half_to_float = false)
-          : (tensor<5000x4000xf32>) -> tensor<5000x4000xf32>
-      func.return %1 : tensor<5000x4000xf32>
+    func.func @main(%q: tensor<2x300x64xf32>, %k: tensor<2x64x2048xf32>,
+                    %v: tensor<2x2048x64xf32>) -> tensor<2x300x64xf32> {
+      %s = core_aten.bmm.default(%q, %k)
+          : (tensor<2x300x64xf32>, tensor<2x64x2048xf32>) -> tensor<2x300x2048xf32>
+      %p = core_aten._softmax.default(%s, dim = 2, half_to_float = false)
+          : (tensor<2x300x2048xf32>) -> tensor<2x300x2048xf32>
+      %o = core_aten.bmm.default(%p, %v)
+          : (tensor<2x300x2048xf32>, tensor<2x2048x64xf32>) -> tensor<2x300x64xf32>
+      func.return %o : tensor<2x300x64xf32>
     }"""
     kernel = lamina.compile(text, target="x86-64-v4", cache=False).kernels[-1]
-    assert kernel.schedule is not None and "compute_at = block" in kernel.schedule
-    schedules = {
-        kernel.name: kernel.schedule.replace("unroll = 2, ", "unroll = 2, terms = 64, ", 1)
-    }
+    assert kernel.schedule is not None and "#loop.products<" in kernel.schedule
+    schedule = kernel.schedule.replace("jam = ", "terms = 64, jam = ", 1)
     with pytest.raises(InputError, match="terms: where rows are one dimension"):
-        lamina.compile(text, target="x86-64-v4", schedules=schedules, cache=False)
+        lamina.compile(text, target="x86-64-v4", schedules={kernel.name: schedule}, cache=False)
 
 
 @pytest.mark.parametrize("target", TARGETS)
