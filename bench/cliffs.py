@@ -1,6 +1,7 @@
 """Programs that once fell behind eager torch by a factor, beside it.
 
     python -m bench.cliffs [PATTERN ...] [--seconds S] [--threads N] [--limit FACTOR]
+    python -m bench.cliffs --threads 1 --clock cpu     # for cores that have other work
 
 One process, two threads unless told otherwise, interleaved calls; best and median of each, and our
 time in parts of eager's, by both. Lists the rows above the limit. A program is a row of
@@ -19,7 +20,7 @@ import torch
 
 import lamina
 from bench.cliff_table import CLIFFS, Cliff
-from bench.timing import Timing, interleave
+from bench.timing import CLOCKS, Clock, Timing, interleave
 
 LIMIT = 1.2
 """Parts of eager's time that a row may take."""
@@ -54,7 +55,7 @@ class _Module(torch.nn.Module):
         return self.function(*args)
 
 
-def measure(cliff: Cliff, seconds: float) -> Row:
+def measure(cliff: Cliff, seconds: float, clock: Clock = CLOCKS["wall"]) -> Row:
     """One row, timed for about so many seconds."""
     torch.manual_seed(0)
     program, inputs = cliff.program(), cliff.inputs()
@@ -64,7 +65,7 @@ def measure(cliff: Cliff, seconds: float) -> Row:
         "eager": partial(program, *inputs),
     }
     difference = _difference(compiled(*inputs), program(*inputs))
-    timings = interleave(calls, seconds=seconds)
+    timings = interleave(calls, seconds=seconds, clock=clock)
     return Row(cliff, timings["ours"], timings["eager"], difference)
 
 
@@ -82,14 +83,16 @@ def named(patterns: Sequence[str]) -> list[Cliff]:
     return [c for c in CLIFFS if not patterns or any(fnmatch(c.name, p) for p in patterns)]
 
 
-def compare(chosen: Sequence[Cliff], seconds: float, limit: float) -> None:
+def compare(
+    chosen: Sequence[Cliff], seconds: float, limit: float, clock: Clock = CLOCKS["wall"]
+) -> None:
     """Prints a line for each program, then those above the limit."""
     title = f"{'program':48}{'sizes':22}{'ours, best / median':>22}{'eager':>22}"
     print(f"{title}{'factor':>8}{'median':>8}{'differs':>10}")
     behind: list[Row] = []
     for cliff in chosen:
         with torch.no_grad():
-            row = measure(cliff, seconds)
+            row = measure(cliff, seconds, clock)
         print(
             f"{cliff.name:48}{cliff.sizes:22}{row.ours!s:>22}{row.eager!s:>22}"
             f"{row.factor:8.2f}{row.median_factor:8.2f}{row.difference:10.1e}",
@@ -108,6 +111,7 @@ def main() -> None:
     parser.add_argument("patterns", nargs="*", metavar="PATTERN", help="names, with * and ?")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each row")
     parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
     parser.add_argument("--limit", type=float, default=LIMIT)
     options = parser.parse_args()
     chosen = named(options.patterns)
@@ -115,7 +119,7 @@ def main() -> None:
         parser.error(f"no program is named like {' or '.join(options.patterns)}")
     os.environ["OMP_NUM_THREADS"] = str(options.threads)
     torch.set_num_threads(options.threads)
-    compare(chosen, options.seconds, options.limit)
+    compare(chosen, options.seconds, options.limit, CLOCKS[options.clock])
 
 
 if __name__ == "__main__":

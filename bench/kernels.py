@@ -1,18 +1,17 @@
 """Over seventy kernels beside torch eager, Inductor, XLA (through jax) and NumPy.
 
     python -m bench.kernels [PATTERN ...] [--seconds S] [--without inductor,xla,numpy]
+    python -m bench.kernels --threads 1 --clock cpu     # for cores that have other work
 
-One process, two threads, interleaved calls; best and median. Prints each kernel's ratio to the
-fastest peer (above 1: Lamina is faster), its share of a copy's bandwidth where memory bounds it
-(beyond the caches, of copies interleaved with it), all losses, and the geometric mean. XLA is left
-out where jax is missing.
+One process, two threads unless told otherwise, interleaved calls; best and median. Prints each
+kernel's ratio to the fastest peer (above 1: Lamina is faster), its share of a copy's bandwidth
+where memory bounds it (beyond the caches, of copies interleaved with it), all losses, and the
+geometric mean. XLA is left out where jax is missing, and by `--clock cpu`, which hears of what
+threads of its own do only now and then.
 """
 
-import os
-
-os.environ.setdefault("OMP_NUM_THREADS", "2")
-
 import argparse
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -26,7 +25,7 @@ import torch
 import lamina
 from bench.kernel_table import KERNELS, Kernel
 from bench.network_kernel_table import NETWORK_KERNELS
-from bench.timing import Comparison, format_seconds, interleave
+from bench.timing import CLOCKS, Clock, Comparison, format_seconds, interleave
 
 PEERS = ("eager", "inductor", "xla", "numpy")
 
@@ -104,7 +103,13 @@ def available(without: Sequence[str]) -> tuple[str, ...]:
     return tuple(name for name in PEERS if name not in without and here.get(name, True))
 
 
-def measure(kernel: Kernel, peers: Sequence[str], seconds: float, bandwidth: float) -> Result:
+def measure(
+    kernel: Kernel,
+    peers: Sequence[str],
+    seconds: float,
+    bandwidth: float,
+    clock: Clock = CLOCKS["wall"],
+) -> Result:
     """Times one kernel beside the peers, and beside copies if it is beyond the caches."""
     inputs = kernel.inputs()
     wanted = [name for name in peers if _has(kernel, name)]
@@ -114,7 +119,7 @@ def measure(kernel: Kernel, peers: Sequence[str], seconds: float, bandwidth: flo
         expected, actual = _tensors(functions["eager"]()), _tensors(functions["lamina"]())
         traffic = kernel.traffic or sum(t.nbytes for t in [*inputs, *expected])
         copied, copies = copy_functions() if _is_beyond_caches(kernel, traffic) else (0, {})
-        timings = interleave(functions | copies, seconds=seconds)
+        timings = interleave(functions | copies, seconds=seconds, clock=clock)
     if copies:
         bandwidth = copied / min(timings.pop(name).best for name in copies)
     difference = max(_difference(a, e) for a, e in zip(actual, expected, strict=True))
@@ -152,10 +157,10 @@ def copy_functions() -> tuple[int, dict[str, Callable[[], object]]]:
     }
 
 
-def copy_bandwidth(seconds: float = 2.0) -> float:
+def copy_bandwidth(seconds: float = 2.0, clock: Clock = CLOCKS["wall"]) -> float:
     """Bytes a second, read and written, of the fastest copy in this process."""
     copied, copies = copy_functions()
-    timings = interleave(copies, seconds=seconds)
+    timings = interleave(copies, seconds=seconds, clock=clock)
     return copied / min(timing.best for timing in timings.values())
 
 
@@ -205,15 +210,20 @@ def named(patterns: Sequence[str]) -> list[Kernel]:
 
 
 def compare(
-    patterns: Sequence[str] = (), seconds: float = 2.0, without: Sequence[str] = ()
+    patterns: Sequence[str] = (),
+    seconds: float = 2.0,
+    without: Sequence[str] = (),
+    threads: int = 2,
+    clock: Clock = CLOCKS["wall"],
 ) -> None:
     """Measures the kernels that patterns name (see `named`)."""
-    bandwidth = copy_bandwidth()
+    torch.set_num_threads(threads)
+    bandwidth = copy_bandwidth(clock=clock)
     print(f"copy bandwidth, read and written: {bandwidth / 1e9:.1f} GB/s; best / median of ours")
     peers = available(without)
     results: list[Result] = []
     for kernel in named(patterns):
-        results.append(measure(kernel, peers, seconds, bandwidth))
+        results.append(measure(kernel, peers, seconds, bandwidth, clock))
         print_result(results[-1])
     if results:
         print_summary(results)
@@ -225,9 +235,12 @@ def main() -> None:
     parser.add_argument("patterns", nargs="*", help="parts of kernels' names, with * and ?")
     parser.add_argument("--seconds", type=float, default=2.0, help="for each kernel")
     parser.add_argument("--without", default="", help="peers to leave out, with commas")
-    arguments = parser.parse_args()
-    torch.set_num_threads(2)
-    compare(arguments.patterns, arguments.seconds, arguments.without.split(","))
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--clock", choices=CLOCKS, default="wall")
+    given = parser.parse_args()
+    without = given.without.split(",") + ["xla"] * (given.clock == "cpu")
+    os.environ["OMP_NUM_THREADS"] = str(given.threads)
+    compare(given.patterns, given.seconds, without, given.threads, CLOCKS[given.clock])
 
 
 if __name__ == "__main__":

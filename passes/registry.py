@@ -102,6 +102,7 @@ PASSES: dict[str, str] = {
     "split-domains": "lamina.passes.loop.split_domains:SplitDomainsPass",
     "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
     "alternate-directions": "lamina.passes.schedule.alternate_directions:AlternateDirectionsPass",
+    "choose-directions": "lamina.passes.schedule.choose_directions:ChooseDirectionsPass",
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "limit-panels": "lamina.passes.schedule.limit_panels:LimitPanelsPass",
     "limit-padded-reads": "lamina.passes.schedule.limit_padded_reads:LimitPaddedReadsPass",

@@ -247,6 +247,11 @@ class ProductTasks(Clauses):
     backward: bool | None = clause(
         FLAG, "Tasks of a thread, and panels of a task, are walked from the last to the first."
     )
+    alternate: bool | None = clause(
+        FLAG,
+        "Loops of an entry that call the kernel take two steps at a time, the second of which runs "
+        "it `backward`.",
+    )
 
 
 @dataclass(frozen=True)

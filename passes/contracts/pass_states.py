@@ -45,6 +45,7 @@ _LATE: dict[str, frozenset[State]] = {
     "split-domains": frozenset({State.BUFFERS, State.LOOPS}),
     "pair-results": frozenset({State.BUFFERS, State.LOOPS}),
     "choose-schedule": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "choose-directions": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "alternate-directions": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "limit-panels": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "limit-padded-reads": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),

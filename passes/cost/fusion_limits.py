@@ -18,14 +18,9 @@ OFTEN = 16
 """Reads of each element that make up for storing and loading it once widened."""
 MANY_READS = 1 << 16
 """Reads of all that make up for a kernel of its own."""
-STREAM_BLOCK = 512
-"""Positions of a block: with 64 rows of f32, 128 KiB, beside as much of each product's operand in
-the second-level cache. Blocks of 256 take 6 % longer, joined twice as often; of 1,024 no less."""
 LEAST_STREAM_BLOCKS = 4
-"""Blocks from which on a row is long."""
-TILE_STREAM_BLOCKS = 2
-"""So many of them are one where products are in matrix tiles: what is left beside these is joining,
-which takes a tenth of the time otherwise."""
+"""Blocks from which on a row is long. On a Sapphire Rapids 2,048 keys of bf16 in matrix tiles take
+0.91 of the time in whole rows of scores as in two blocks, 0.87 where half of them is masked."""
 SUM_TASKS = 16
 """Tasks to aim for: enough for any usual number of threads to share."""
 MOST_PARTS = 16 * SUM_TASKS

@@ -51,9 +51,9 @@ def winograd_seconds(shape: Windows, target: Target) -> float:
     results = prod(shape_of(nest.res[0]))
     weights = prod(shape_of(weight)) * 16 // 9 * size
     products = max(prod(nest.extents) * PRODUCT_SHARE / peak, weights / machine.bandwidth(weights))
-    moved = (tiles * 2 + GROWTH * results * 2) * size
+    stored = (tiles + GROWTH * results) * size
     sums = (tiles * IMAGE_STEPS + results * RESULT_STEPS) / peak
-    return products + sums + moved / machine.bandwidth(moved)
+    return products + sums + 2 * stored / machine.bandwidth(stored)  # stored, and read
 
 
 def _peak(shape: Windows, target: Target) -> float:

@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 
+from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
-from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
+from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.streamed_dims import streamed_dim
-from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS, STREAM_BLOCK, TILE_STREAM_BLOCKS
+from lamina.passes.cost.cache_shares import stream_block
+from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS
 from lamina.passes.kernel_passes import KernelPass
 
 
@@ -23,13 +25,15 @@ from lamina.passes.kernel_passes import KernelPass
 class StreamDimsPass(KernelPass):
     """Note on nests along a long dimension that a kernel sums over in a product: in blocks.
 
-    `block` is the number of positions, whole panels of the products; those in matrix tiles take
-    more at a time.
+    `block` is the number of positions, whole panels of the products; by default what fits a share
+    of the caches of `target`. With `least` blocks a dimension is long.
     """
 
     name = "stream-dims"
 
-    block: int = STREAM_BLOCK
+    target: str = "host"
+    block: int | None = None
+    least: int = LEAST_STREAM_BLOCKS
 
     def apply_to_kernel(self, kernel: func.FuncOp) -> None:
         nests = [nest for nest in block_ops(kernel.body.block) if isinstance(nest, GenericOp)]
@@ -39,8 +43,7 @@ class StreamDimsPass(KernelPass):
         if found is None:
             return
         first, dim = next(iter(found.dims.items()))
-        if first.extents[dim] >= LEAST_STREAM_BLOCKS * self.block:
-            tiled = any(in_matrix_tiles(nest) for nest in nests)
-            block = self.block * TILE_STREAM_BLOCKS if tiled else self.block
+        block = self.block or stream_block(Target.parse(self.target))
+        if first.extents[dim] >= self.least * block:
             for nest, own in found.dims.items():
                 nest.attributes[STREAM] = StreamAttr.of(own, block)

@@ -17,7 +17,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.linear_arithmetic import linear_arithmetic
-from lamina.dialects.loop.predicates import EQ, NE, SGE, SGT, SLE, SLT
+from lamina.dialects.loop.predicates import EQ, NE, SGE, SGT, SLE, SLT, ULT
 
 
 def settle_choices(op: GenericOp) -> None:
@@ -28,12 +28,41 @@ def settle_choices(op: GenericOp) -> None:
     """
     if 0 in op.extents:
         return
-    forms = position_forms(op)
-    for inner in block_ops(op.block):
-        if isinstance(inner, arith.CmpiOp):
-            left, right = forms.get(inner.lhs), forms.get(inner.rhs)
-            if left is not None and right is not None:
-                _settle(inner, left.add(right.scale(-1)), op.extents)
+    for inner, (predicate, difference) in _compared(op).items():
+        _settle(inner, predicate, difference, op.extents)
+
+
+def thresholds(op: GenericOp) -> dict[Operation, tuple[int, int]]:
+    """(dimension, limit) of the comparisons in a body that are `position < limit`, constants taken
+    off the position."""
+    return {
+        inner: (difference.terms[0][0], -difference.constant)
+        for inner, (predicate, difference) in _compared(op).items()
+        if predicate == SLT and _is_one_dim(difference)
+    }
+
+
+def settled(limit: int, low: int, extent: int) -> bool | None:
+    """Whether positions from `low` on, `extent` of them, are below a limit; None if some are."""
+    return _answer(SLT, low - limit, low + extent - 1 - limit)
+
+
+def _compared(op: GenericOp) -> dict[arith.CmpiOp, tuple[int, Linear]]:
+    """The comparisons of what is linear in positions: the predicate, and the difference that it
+    compares with 0."""
+    compared = [inner for inner in block_ops(op.block) if isinstance(inner, arith.CmpiOp)]
+    if not compared:
+        return {}
+    forms, found = position_forms(op), dict[arith.CmpiOp, tuple[int, Linear]]()
+    for inner in compared:
+        left, right = forms.get(inner.lhs), forms.get(inner.rhs)
+        if left is None or right is None:
+            continue
+        predicate = inner.predicate.value.data
+        if predicate == ULT and all(form.range(op.extents)[0] >= 0 for form in (left, right)):
+            predicate = SLT
+        found[inner] = predicate, left.add(right.scale(-1))
+    return found
 
 
 def position_forms(op: GenericOp) -> dict[SSAValue, Linear]:
@@ -95,8 +124,7 @@ def _fits(form: Linear, kind: Attribute, extents: tuple[int, ...]) -> bool:
     return -limit <= low and high < limit
 
 
-def _settle(op: arith.CmpiOp, difference: Linear, extents: tuple[int, ...]) -> None:
-    predicate = op.predicate.value.data
+def _settle(op: arith.CmpiOp, predicate: int, difference: Linear, extents: tuple[int, ...]) -> None:
     answer = _answer(predicate, *difference.range(extents))
     block = op.parent
     assert block is not None
@@ -104,16 +132,15 @@ def _settle(op: arith.CmpiOp, difference: Linear, extents: tuple[int, ...]) -> N
         settled = arith.ConstantOp(IntegerAttr(int(answer), i1))
         block.insert_op_before(settled, op)
         op.result.replace_all_uses_with(settled.result)
-    elif predicate == SLT and _is_shifted_dim(op, difference):
+    elif predicate == SLT and _is_one_dim(difference) and not isinstance(op.lhs.owner, IndexOp):
         position = IndexOp(difference.terms[0][0])
         limit = arith.ConstantOp(IntegerAttr(-difference.constant, IndexType()))
         block.insert_ops_before([position, limit], op)
         op.operands[0], op.operands[1] = position.result, limit.result
 
 
-def _is_shifted_dim(op: arith.CmpiOp, difference: Linear) -> bool:
-    is_dim = len(difference.terms) == 1 and difference.terms[0][1] == 1
-    return is_dim and not isinstance(op.lhs.owner, IndexOp)
+def _is_one_dim(difference: Linear) -> bool:
+    return len(difference.terms) == 1 and difference.terms[0][1] == 1
 
 
 def _answer(predicate: int, low: int, high: int) -> bool | None:

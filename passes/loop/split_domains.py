@@ -7,24 +7,23 @@ no pads. Parts that would spare little, such as the edges of a padding, are left
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64, i1
+from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.ir_links import block_ops, replace_uses
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.counted_dims import drop_ends
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
-from lamina.dialects.loop.predicates import SLT, ULT
 from lamina.dialects.op_disposal import erase
 from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.cost.fusion_cost import body_cost, op_cost
@@ -33,6 +32,7 @@ from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.canonicalize_loop import drop_unused_operands
 from lamina.passes.loop.loop_rewriting import change
+from lamina.passes.loop.position_choices import settle_choices, settled, thresholds
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ def _split_kernel(function: func.FuncOp) -> None:
     if any(isinstance(op, UNSTRUCTURED_OPS) or is_packed(op) for op in ops):
         return
     for nest in nests:
-        if nest.is_pointwise and _has_choice(nest) and all(map(_is_only_written, nest.outs)):
+        if nest.is_pointwise and thresholds(nest) and all(map(_is_only_written, nest.outs)):
             # Nests of one kernel share its rows, so that only a lone one may divide those.
             kept = frozenset(() if len(nests) == 1 else rows_of(nest))
             pairs = _pairs(nest)
@@ -104,32 +104,6 @@ def _parts_of(whole: GenericOp, kept: frozenset[int]) -> list[GenericOp]:
     return parts
 
 
-def _has_choice(nest: GenericOp) -> bool:
-    return any(_threshold(op) is not None for op in block_ops(nest.block))
-
-
-def _threshold(op: Operation) -> tuple[int, int] | None:
-    """(dimension, limit) of a comparison `position < limit`, constants taken off the position."""
-    if not isinstance(op, arith.CmpiOp) or op.predicate.value.data not in (SLT, ULT):
-        return None
-    limit, at = _number(op.rhs), op.lhs
-    if limit is None or (op.predicate.value.data == ULT and not isinstance(at.owner, IndexOp)):
-        return None
-    while isinstance(at.owner, arith.AddiOp):
-        step = _number(at.owner.rhs)
-        if step is None:
-            return None
-        at, limit = at.owner.lhs, limit - step
-    return (at.owner.dim.value.data, limit) if isinstance(at.owner, IndexOp) else None
-
-
-def _number(value: SSAValue) -> int | None:
-    if not isinstance(value.owner, arith.ConstantOp):
-        return None
-    number = value.owner.value
-    return number.value.data if isinstance(number, IntegerAttr) else None
-
-
 def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
     """Two nests for the halves of the domain that spare most, or None if no halves spare enough.
 
@@ -139,12 +113,13 @@ def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
     whole = prod(nest.extents) * max(1, body_cost(nest))
     best: tuple[int, int] | None = None
     least = whole - whole // LEAST_SHARE
-    cuts = _cuts(nest, kept)
+    limits = thresholds(nest)
+    cuts = _cuts(nest, limits.values(), kept)
     for dim, limit in cuts:
         extent = nest.extents[dim]
         points = prod(nest.extents) // extent
         cost = sum(
-            points * (high - low) * max(1, _cost_within(nest, dim, low, high))
+            points * (high - low) * max(1, _cost_within(nest, limits, dim, low, high))
             for low, high in ((0, limit), (limit, extent))
         )
         if cost <= least:
@@ -159,10 +134,13 @@ def _split(nest: GenericOp, kept: frozenset[int]) -> list[GenericOp] | None:
     return halves
 
 
-def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
+def _cuts(
+    nest: GenericOp, limits: Iterable[tuple[int, int]], kept: frozenset[int]
+) -> list[tuple[int, int]]:
     """(dimension, position) of each place where a comparison changes; of many, the middle first."""
-    found = dict.fromkeys(t for op in block_ops(nest.block) if (t := _threshold(op)) is not None)
-    cuts = [(d, at) for d, at in found if d not in kept and 0 < at < nest.extents[d]]
+    cuts = [
+        (d, at) for d, at in dict.fromkeys(limits) if d not in kept and 0 < at < nest.extents[d]
+    ]
     if len(cuts) > MANY_CUTS:
         cuts.sort()
         middle = len(cuts) // 2
@@ -170,33 +148,34 @@ def _cuts(nest: GenericOp, kept: frozenset[int]) -> list[tuple[int, int]]:
     return cuts
 
 
-def _cost_within(nest: GenericOp, dim: int, low: int, high: int) -> int:
+def _cost_within(
+    nest: GenericOp, limits: Mapping[Operation, tuple[int, int]], dim: int, low: int, high: int
+) -> int:
     """`body_cost` of a point of a part of the domain, without what its settled choices leave out.
 
     The part need not be made for it. What `simplify_body` finds beyond choices, and ops on
     constants alone, is not foreseen.
     """
-    settled: dict[SSAValue, bool] = {}
+    known: dict[SSAValue, bool] = {}
     same: dict[SSAValue, SSAValue] = {}
     fixed: set[SSAValue] = set()
     ops = block_ops(nest.block)
     moved: set[Operation] = set()  # those that ask where they are
     for op in ops:
-        cut = _threshold(op)
+        cut = limits.get(op)
         operands = [same.get(operand, operand) for operand in op.operands]
         if cut is not None and cut[0] == dim:
-            known = _settled(cut[1], low, high - low)
-            if known is not None:
-                settled[op.results[0]] = known
-        elif isinstance(op, arith.SelectOp) and operands[0] in settled:
-            same[op.result] = operands[1 if settled[operands[0]] else 2]
-        elif isinstance(op, arith.AndIOp | arith.OrIOp) and any(o in settled for o in operands):
-            _settle(op, operands, settled, same)
+            if (answer := settled(cut[1], low, high - low)) is not None:
+                known[op.results[0]] = answer
+        elif isinstance(op, arith.SelectOp) and operands[0] in known:
+            same[op.result] = operands[1 if known[operands[0]] else 2]
+        elif isinstance(op, arith.AndIOp | arith.OrIOp) and any(o in known for o in operands):
+            _settle(op, operands, known, same)
         elif isinstance(op, arith.ConstantOp) or _folds(op, operands, fixed):
             fixed.update(op.results)
         elif low and cut is None and any(_is_position(o, dim) for o in operands):
             moved.add(op)
-    return _live_cost(ops, settled, same, fixed, moved)
+    return _live_cost(ops, known, same, fixed, moved)
 
 
 def _is_position(value: SSAValue, dim: int) -> bool:
@@ -293,42 +272,14 @@ def _is_inside(forms: tuple[Linear, ...], shape: tuple[int, ...], extents: list[
 
 def _specialize(part: GenericOp, dim: int, low: int) -> None:
     """Move positions along `dim`, which now begin at `low`, and fold the settled choices."""
-    for op in block_ops(part.block):
-        cut = _threshold(op)
-        if cut is not None and cut[0] == dim:
-            known = _settled(cut[1], low, part.extents[dim])
-            if known is not None:
-                settled = arith.ConstantOp(IntegerAttr(int(known), i1))
-                part.block.insert_op_before(settled, op)
-                replace_uses(op.results[0], settled.result)
     if low:
         for op in block_ops(part.block):
             if isinstance(op, IndexOp) and op.dim.value.data == dim and op.result.first_use:
-                _shift(part, op, low)
+                step = arith.ConstantOp(IntegerAttr(low, IndexType()))
+                shifted = arith.AddiOp(op.result, step.result)
+                op.result.replace_uses_with_if(
+                    shifted.result, lambda use, own=shifted: use.operation is not own
+                )
+                part.block.insert_ops_after([step, shifted], op)
+    settle_choices(part)
     simplify_body(part.block)
-
-
-def _settled(limit: int, low: int, extent: int) -> bool | None:
-    """Whether positions from `low` on, `extent` of them, are below a limit; None if some are."""
-    if low + extent <= limit:
-        return True
-    return False if low >= limit else None
-
-
-def _shift(part: GenericOp, op: IndexOp, low: int) -> None:
-    """Positions are `low` more than the new loop counts; comparisons take that off their limit."""
-    block = part.block
-    shifted: arith.AddiOp | None = None
-    for use in list(op.result.uses):
-        cut = _threshold(use.operation)
-        if cut is not None:
-            limit = arith.ConstantOp(IntegerAttr(cut[1] - low, IndexType()))
-            block.insert_op_before(limit, use.operation)
-            use.operation.operands[1] = limit.result
-            continue
-        if shifted is None:
-            step = arith.ConstantOp(IntegerAttr(low, IndexType()))
-            shifted = arith.AddiOp(op.result, step.result)
-            block.insert_op_after(step, op)
-            block.insert_op_after(shifted, step)
-        use.operation.operands[use.index] = shifted.result

@@ -3,14 +3,16 @@
 A product of a few rows reads all of its weight, and so does the next step of a recurrent layer. If
 the weight is larger than a thread's caches, what they hold of it when a step ends is the end of the
 thread's share, and by the time the next step comes there it has made room for the beginning: each
-step reads everything from further out. So a loop of such steps takes two at a time, of which the
-second one calls a kernel with the clause `backward`, which begins with what was read last.
+step reads everything from further out. So a loop that calls kernels with the clause `alternate`
+takes two steps at a time, of which the second one calls copies of them with the clause `backward`,
+which begin with what was read last. `choose-directions` writes the clause.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, scf
@@ -22,107 +24,127 @@ from xdsl.dialects.builtin import (
     StringAttr,
     SymbolRefAttr,
 )
-from xdsl.ir import Block, BlockArgument, Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp
-from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.scalar_ops import constant_integer
-from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr, ScheduleAttr
-from lamina.passes.cost.alternating import LEAST_SHARE, LEAST_STEPS, MOST_CACHES, MOST_CALLS
-from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.fusion.outline_kernels import KERNEL
+from lamina.dialects.loop.schedules import SCHEDULE, ProductTasks, ProductTasksAttr
+from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.schedule.illegal import illegal
 
 
 @dataclass(frozen=True)
 class AlternateDirectionsPass(ModulePass):
-    """Takes two steps at a time of loops that read weights beyond `target`'s nearer caches."""
+    """Carries out `alternate` of kernels, and takes it away.
+
+    Raises InputError for a kernel whose calling loops do not let their steps be taken in twos.
+    """
 
     name = "alternate-directions"
 
-    target: str = "host"
-
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
-        kernels = {
-            f.sym_name.data: f for f in functions if KERNEL in f.attributes and f.body.blocks
-        }
-        target, turned = Target.parse(self.target), {}
-        for entry in functions:
-            if ENTRY in entry.attributes:
-                for loop in block_ops(entry.body.block):
-                    if isinstance(loop, scf.ForOp):
-                        _alternate(loop, kernels, turned, target)
-
-
-def _alternate(
-    loop: scf.ForOp, kernels: dict[str, func.FuncOp], turned: dict[str, str], target: Target
-) -> None:
-    ops = [op for op in block_ops(loop.body.block) if not isinstance(op, scf.YieldOp)]
-    calls = [op for op in ops if isinstance(op, func.CallOp)]
-    if loop.iter_args or len(calls) > MOST_CALLS or any(op.regions for op in ops):
-        return
-    bounds = [constant_integer(value) for value in (loop.lb, loop.ub, loop.step)]
-    lower, upper, step = bounds
-    if lower is None or upper is None or step is None:
-        return
-    count = -((lower - upper) // step)
-    read = sum(_fixed_panels(call, kernels) for call in calls)
-    near, far = target.l2_bytes // LEAST_SHARE, target.l2_bytes * target.cores * MOST_CACHES
-    if count < LEAST_STEPS or not near < read <= far:
-        return
-    for call in _take_two(loop, ops, (lower, step, count)):
-        if isinstance(call, func.CallOp) and _fixed_panels(call, kernels):
-            name = call.callee.root_reference.data
-            if name not in turned:
+        kernels = {k.sym_name.data: k for k in kernel_functions(op) if _alternates(k)}
+        if not kernels:
+            return
+        turned: dict[str, str] = {}
+        for loop, steps in loops_in_twos(op):
+            names = {c.callee.string_value() for c in loop.body.block.ops if type(c) is func.CallOp}
+            for name in names & kernels.keys() - turned.keys():
                 turned[name] = _turn(kernels[name])
-            call.properties["callee"] = SymbolRefAttr(turned[name])
+            if names & kernels.keys():
+                _take_two(loop, steps, turned)
+        for name, kernel in kernels.items():
+            if name not in turned:
+                raise illegal(kernel, f"alternate: of kernels that are called in {LOOPS_IN_TWOS}")
+            _set_tasks(kernel, {"alternate": None})
 
 
-def _fixed_panels(call: func.CallOp, kernels: dict[str, func.FuncOp]) -> int:
-    """Bytes of the panels that a call in a loop reads in each step again, if it calls a kernel of
-    one product whose rows are a single tile: others multiply more than they read."""
-    kernel = kernels.get(call.callee.root_reference.data)
-    parts = None if kernel is None else kernel.attributes.get(SCHEDULE)
-    if kernel is None or not isinstance(parts, ArrayAttr) or len(parts) != 1:
-        return 0
-    if not isinstance(parts.data[0], ProductTasksAttr):
-        return 0
-    nests = [op for op in block_ops(kernel.body.block) if isinstance(op, GenericOp)]
-    shapes = [shape for nest in nests if (shape := Contraction.of(nest)) is not None]
-    schedule = shapes[0].op.attributes.get(SCHEDULE) if len(shapes) == 1 else None
-    if not isinstance(schedule, ScheduleAttr):
-        return 0
-    shape, clauses = shapes[0], schedule.data
-    if shape.panel is None or shape.repacked or shape.pairs is not None:
-        return 0
-    if clauses.terms or clauses.prefetch_panels:
-        return 0
-    packed = shape.op.inputs[shape.b]
-    if not isinstance(packed, BlockArgument) or packed.block is not kernel.body.block:
-        return 0
-    owner = call.arguments[packed.index].owner
-    within = isinstance(owner, Operation) and owner.parent is call.parent
-    return 0 if within else value_bytes(packed)
+class Steps(NamedTuple):
+    """The steps of a loop: `count` of them, from `lower` on, each so far behind the other."""
+
+    lower: int
+    step: int
+    count: int
 
 
-def _take_two(
-    loop: scf.ForOp, ops: Sequence[Operation], rounds: tuple[int, int, int]
-) -> list[Operation]:
-    """Has a loop from `lower` on in steps of `step` take two of its `count` steps in a round, and
-    the last one behind it if they are odd. Gives the ops of the second step."""
-    lower, step, count = rounds
+LOOPS_IN_TWOS = "a loop of an entry, of two or more steps, without branches and loops within"
+"""What messages call the loops below."""
+
+
+def loops_in_twos(module: ModuleOp) -> Iterator[tuple[scf.ForOp, Steps]]:
+    """Loops of entries whose steps can be taken in twos; those found may be replaced meanwhile."""
+    functions = [op for op in block_ops(module.body.block) if isinstance(op, func.FuncOp)]
+    for entry in functions:
+        if ENTRY in entry.attributes:
+            for loop in block_ops(entry.body.block):
+                if isinstance(loop, scf.ForOp) and (steps := _steps(loop)) is not None:
+                    yield loop, steps
+
+
+def _steps(loop: scf.ForOp) -> Steps | None:
+    """Those of a loop that carries nothing, if their number is known."""
+    lower, upper, step = (constant_integer(value) for value in (loop.lb, loop.ub, loop.step))
+    if lower is None or upper is None or step is None or loop.iter_args:
+        return None
+    if any(op.regions for op in loop.body.block.ops):
+        return None
+    count = -((lower - upper) // step)
+    return Steps(lower, step, count) if count > 1 else None
+
+
+def product_tasks(kernel: func.FuncOp) -> list[ProductTasks]:
+    """The schedules of a kernel's parts around packed products."""
+    parts = kernel.attributes.get(SCHEDULE)
+    listed = parts.data if isinstance(parts, ArrayAttr) else ()
+    return [part.data for part in listed if isinstance(part, ProductTasksAttr)]
+
+
+def _alternates(kernel: func.FuncOp) -> bool:
+    return any(tasks.alternate for tasks in product_tasks(kernel))
+
+
+def _set_tasks(kernel: func.FuncOp, clauses: Mapping[str, bool | None]) -> None:
+    """Sets clauses of those parts of a kernel that alternate."""
+    parts = kernel.attributes[SCHEDULE]
+    assert isinstance(parts, ArrayAttr)
+    kernel.attributes[SCHEDULE] = ArrayAttr(
+        ProductTasksAttr(replace(part.data, **clauses))
+        if isinstance(part, ProductTasksAttr) and part.data.alternate
+        else part
+        for part in parts
+    )
+
+
+def _turn(kernel: func.FuncOp) -> str:
+    """A copy of a kernel whose tasks and panels are walked from the last to the first; its name."""
+    block = kernel.parent
+    assert block is not None
+    copy = kernel.clone()
+    name = f"{kernel.sym_name.data}_back"
+    copy.properties["sym_name"] = StringAttr(name)
+    _set_tasks(copy, {"alternate": None, "backward": True})
+    block.insert_op_after(copy, kernel)
+    return name
+
+
+def _take_two(loop: scf.ForOp, steps: Steps, turned: Mapping[str, str]) -> None:
+    """Has a loop take two of its steps in a round, the second one with the kernels that are turned,
+    and the last one behind it if they are odd."""
     parent = loop.parent
     assert parent is not None
+    lower, step, count = steps
+    ops = [op for op in block_ops(loop.body.block) if not isinstance(op, scf.YieldOp)]
     ends = [_index(lower + 2 * (count // 2) * step), _index(2 * step)]
     block = Block(arg_types=[IndexType()])
     counter = block.args[0]
     counter.name_hint = loop.body.block.args[0].name_hint
     second = arith.AddiOp(counter, loop.step)
     first_ops, second_ops = (_copies(loop, ops, at) for at in (counter, second.result))
+    for call in second_ops:
+        if isinstance(call, func.CallOp) and (name := call.callee.string_value()) in turned:
+            call.properties["callee"] = SymbolRefAttr(turned[name])
     block.add_ops([*first_ops, second, *second_ops, scf.YieldOp()])
     pairs = scf.ForOp(loop.lb, ends[0].result, ends[1].result, [], block)
     pairs.attributes.update(loop.attributes)
@@ -130,7 +152,6 @@ def _take_two(
     if count % 2:
         parent.insert_ops_before(_copies(loop, ops, ends[0].result), loop)
     parent.erase_op(loop)
-    return second_ops
 
 
 def _index(number: int) -> arith.ConstantOp:
@@ -141,19 +162,3 @@ def _copies(loop: scf.ForOp, ops: Sequence[Operation], at: SSAValue) -> list[Ope
     """The ops of a step, at a position of the loop."""
     values: dict[SSAValue, SSAValue] = {loop.body.block.args[0]: at}
     return [op.clone(values) for op in ops]
-
-
-def _turn(kernel: func.FuncOp) -> str:
-    """A copy of a kernel whose tasks and panels are walked from the last to the first; its name."""
-    block = kernel.parent
-    assert block is not None
-    copy = kernel.clone()
-    name = f"{kernel.sym_name.data}_back"
-    copy.properties["sym_name"] = StringAttr(name)
-    parts = kernel.attributes[SCHEDULE]
-    assert isinstance(parts, ArrayAttr)
-    (tasks,) = parts.data
-    assert isinstance(tasks, ProductTasksAttr)
-    copy.attributes[SCHEDULE] = ArrayAttr([ProductTasksAttr(replace(tasks.data, backward=True))])
-    block.insert_op_after(copy, kernel)
-    return name

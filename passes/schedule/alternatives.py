@@ -17,8 +17,10 @@ from lamina.dialects.loop.schedules import NestSchedule
 
 MOST_UNROLL = 16
 """Vectors in one step: more are spilled on any target."""
-LEFT_ALONE = frozenset({"compute_with", "inner", "order", "transpose", "online", "algorithm"})
-"""Clauses that say what the loops are, not how large."""
+LEFT_ALONE = frozenset(
+    {"compute_with", "inner", "order", "transpose", "online", "algorithm", "alternate"}
+)
+"""Clauses that say what the loops are, or those around the kernel, not how large."""
 
 
 def other_schedules(schedule: Attribute) -> Iterator[tuple[str, Attribute]]:

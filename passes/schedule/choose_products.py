@@ -20,6 +20,7 @@ from lamina.passes.cost.kernel_model import (
     shared_rows,
 )
 from lamina.passes.cost.product_limits import (
+    BOUNDED_ROW_BLOCK,
     EVEN_ROUNDS,
     LEAST_BLOCK,
     PANEL_MODE_ROWS,
@@ -265,7 +266,8 @@ def _block_rows(plan: ProductPlan, target: Target) -> int:
         tiled = all(shape.pairs is not None for shape in shapes)
         streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
         if stream is None:
-            most = shared_rows(prod(all_rows), ROW_BLOCK, min(THREADS, target.cores))
+            block = ROW_BLOCK if plan.bounded is None else BOUNDED_ROW_BLOCK
+            most = shared_rows(prod(all_rows), block, min(THREADS, target.cores))
         else:
             most = shared_rows(prod(all_rows), streamed)
     elif any(shape.pairs == shape.b or shape.task_packed for shape in shapes):

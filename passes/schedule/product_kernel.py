@@ -43,8 +43,9 @@ def schedule_product_kernel(
     builder = PanelEpilogue if plan.panel_mode else RowEpilogue
     if plan.stream is not None:
         builder = StreamedProduct
-        if tasks.backward:
-            raise illegal(stages[0].op, "backward: of products whose sums are not streamed")
+        for clause in ("backward", "alternate"):
+            if getattr(tasks, clause):
+                raise illegal(stages[0].op, f"{clause}: of products whose sums are not streamed")
     kernel = builder(emit, plan, memory, lines)
     splits = tasks.columns or 1
     _verify_splits(plan, splits)

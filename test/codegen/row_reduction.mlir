@@ -1,4 +1,5 @@
 // RUN: lamina-opt %s -t llvmir{cpu=x86-64-v4} | filecheck %s
+// RUN: lamina-opt %s -t llvmir{cpu=aarch64} | filecheck %s --check-prefix=ARM
 
 // Row sums and row maxima of 6x64, two accumulators each; then every row divided by its sum through
 // a buffer on the stack.
@@ -7,7 +8,12 @@
 // CHECK: alloca [64 x float], align 64
 // CHECK: phi <16 x float>
 // CHECK: call reassoc float @llvm.vector.reduce.fadd.v16f32
-// CHECK: call nsz float @llvm.vector.reduce.fmaximum.v16f32
+// NaN is looked for in all lanes at once, where an instruction of x86 forgets it.
+// CHECK: [[M:%\S+]] = call nnan nsz float @llvm.vector.reduce.fmax.v16f32(<16 x float> [[V:%\S+]])
+// CHECK-NEXT: [[L:%\S+]] = fcmp uno <16 x float> [[V]], [[V]]
+// CHECK-NEXT: [[N:%\S+]] = call i1 @llvm.vector.reduce.or.v16i1(<16 x i1> [[L]])
+// CHECK-NEXT: select i1 [[N]], float 0x7FF8000000000000, float [[M]]
+// ARM: call nsz float @llvm.vector.reduce.fmaximum.v16f32
 func.func private @rows(%x: memref<6x64xf32> {llvm.noalias}, %sum: memref<6xf32> {llvm.noalias},
     %max: memref<6xf32> {llvm.noalias}, %y: memref<6x64xf32> {llvm.noalias}) attributes {lamina.kernel} {
   %c0 = arith.constant 0 : index

@@ -33,9 +33,10 @@ def test_row_reduction_with_two_accumulators(build: Build) -> None:
     np.testing.assert_array_equal(y, x / total[:, None])
 
 
-def test_maximum_of_a_row_keeps_nan(build: Build) -> None:
+@pytest.mark.parametrize("place", [0, 1, 15, 16, 31, 47, 63])
+def test_maximum_of_a_row_keeps_nan(build: Build, place: int) -> None:
     x = floats(6, 64)
-    x[2, 17] = np.nan
+    x[2, place] = np.nan
     total, top, y = np.empty(6, np.float32), np.empty(6, np.float32), np.empty_like(x)
     build("row_reduction")("main", x, total, top, y)
     assert np.isnan(top[2]) and np.isfinite(np.delete(top, 2)).all()

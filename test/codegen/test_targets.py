@@ -176,6 +176,27 @@ def test_objects_ask_for_tiles_and_code_of_this_process_need_not() -> None:
     assert "@syscall" not in emit_llvm_ir(parse(text), target)
 
 
+@pytest.mark.parametrize(
+    ("kilobytes", "cores", "share"),
+    [(32768, 2, 32 << 20), (491520, 2, 8 << 20), (491520, 96, 480 << 20)],
+)
+def test_few_cores_have_a_share_of_the_cache_of_a_whole_server(
+    kilobytes: int, cores: int, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for level, size in ((2, 2048), (3, kilobytes)):
+        folder = tmp_path / f"index{level}"
+        folder.mkdir()
+        said = {"type": "Unified", "level": str(level), "size": f"{size}K"}
+        for name, text in said.items():
+            (folder / name).write_text(text + "\n")
+    from lamina.codegen import target as module
+
+    monkeypatch.setattr(module, "_SYSFS_CACHES", tmp_path)
+    monkeypatch.setattr(module.os, "cpu_count", lambda: cores)
+    host = module._host.__wrapped__()
+    assert (host.l2_bytes, host.l3_bytes, host.cores) == (2 << 20, share, cores)
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the call is Linux's")
 def test_the_host_has_tiles_only_if_the_system_allows(monkeypatch: pytest.MonkeyPatch) -> None:
     from lamina.codegen import target as module

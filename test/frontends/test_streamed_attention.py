@@ -15,9 +15,9 @@ import torch
 from attention_tolerances import TOLERANCES
 
 import lamina
-from lamina.codegen.target import STACK_BYTES
+from lamina.codegen.target import STACK_BYTES, Target
+from lamina.passes.cost.cache_shares import stream_block
 from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS as LEAST_BLOCKS
-from lamina.passes.cost.fusion_limits import STREAM_BLOCK as BLOCK
 from lamina.passes.fusion.stream_dims import StreamDimsPass
 
 pytestmark = pytest.mark.one_in(3)
@@ -25,6 +25,7 @@ pytestmark = pytest.mark.one_in(3)
 Tensor = torch.Tensor
 SHORT = 32
 """Keys of a block here, where not all of the program is compiled."""
+BLOCK = stream_block(Target.host())
 LONG = BLOCK * LEAST_BLOCKS
 """Keys that are walked in blocks of the usual size."""
 

@@ -86,7 +86,7 @@ def _check(
     module = lamina.parse(_program(sizes, causal))
     run_pipeline(module, pipeline(start="aten", stop="fused", target=target), Context())
     if streamed:
-        StreamDimsPass(block=16).apply(Context(), module)
+        StreamDimsPass(block=32, least=2).apply(Context(), module)
     assert ("lamina.stream" in str(module)) == streamed
     fused = str(module)
     run_pipeline(module, pipeline(start="fused", target=target), Context())

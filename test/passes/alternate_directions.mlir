@@ -1,7 +1,6 @@
-// RUN: lamina-opt %s -p 'alternate-directions{target="x86-64-v4;cores=2"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p alternate-directions --split-input-file --verify-diagnostics | filecheck %s
 
-// A step reads 1 MB of weights, as all others do: of five steps two are taken in a round, the second one backwards, and one
-// behind the loop.
+// Of five steps two are taken in a round, the second one backwards, and one behind the loop.
 // CHECK-LABEL: func.func @main
 // CHECK:         scf.for [[I:%\S+]] = %{{\S+}} to [[END:%\S+]] step [[TWO:%\S+]] {
 // CHECK:           loop.row %x{{\[}}[[I]]]
@@ -35,7 +34,7 @@ func.func @main(%x: memref<5x1x512xf32>, %w: memref<16x512x32xf32>, %h: memref<1
 // CHECK-SAME:    lamina.schedule = [#loop.products<parallel, columns = 4>]
 // CHECK-LABEL: func.func private @step_back(
 // CHECK-SAME:    lamina.schedule = [#loop.products<parallel, columns = 4, backward>]
-func.func private @step(%a: memref<1x512xf32>, %b: memref<16x512x32xf32>, %c: memref<1x512xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, columns = 4>]} {
+func.func private @step(%a: memref<1x512xf32>, %b: memref<16x512x32xf32>, %c: memref<1x512xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, columns = 4, alternate>]} {
   loop.generic (n, k) in [512, 512] reads(%a[0, k] : memref<1x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([0, n] add into %c : memref<1x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d0 x 16, unroll = 2>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
@@ -54,39 +53,21 @@ func.func private @other(%a: memref<1x512xf32>, %b: memref<1x512xf32>, %c: memre
 
 // -----
 
-// Not where weights are other ones in each step (loop of @layers), stay in the nearer caches (@small), or are multiplied by
-// several tiles of rows, while the next panel is fetched (@rows).
+// A loop that calls no such kernel stays, and so does one that calls a kernel walked in one direction.
 // CHECK-LABEL: func.func @main
 // CHECK-NOT:     arith.addi
 // CHECK-NOT:     _back
-func.func @main(%w: memref<6x16x512x32xf32>, %v: memref<1x32x32xf32>, %u: memref<16x512x32xf32>, %h: memref<1x512xf32>, %s: memref<1x512xf32>, %i: memref<1x32xf32>, %o: memref<1x32xf32>, %m: memref<20x512xf32>, %n: memref<20x512xf32>) attributes {lamina.entry} {
+func.func @main(%w: memref<1x32x32xf32>, %h: memref<1x32xf32>, %s: memref<1x32xf32>) attributes {lamina.entry} {
   %zero = arith.constant 0 : index
   %end = arith.constant 6 : index
   %one = arith.constant 1 : index
   scf.for %k = %zero to %end step %one {
-    %row = loop.row %w[%k] : memref<6x16x512x32xf32> -> memref<16x512x32xf32>
-    func.call @layers(%h, %row, %s) : (memref<1x512xf32>, memref<16x512x32xf32>, memref<1x512xf32>) -> ()
-    "memref.copy"(%s, %h) : (memref<1x512xf32>, memref<1x512xf32>) -> ()
-  }
-  scf.for %k = %zero to %end step %one {
-    func.call @small(%i, %v, %o) : (memref<1x32xf32>, memref<1x32x32xf32>, memref<1x32xf32>) -> ()
-    "memref.copy"(%o, %i) : (memref<1x32xf32>, memref<1x32xf32>) -> ()
-  }
-  scf.for %k = %zero to %end step %one {
-    func.call @rows(%m, %u, %n) : (memref<20x512xf32>, memref<16x512x32xf32>, memref<20x512xf32>) -> ()
-    "memref.copy"(%n, %m) : (memref<20x512xf32>, memref<20x512xf32>) -> ()
+    func.call @one(%h, %w, %s) : (memref<1x32xf32>, memref<1x32x32xf32>, memref<1x32xf32>) -> ()
+    "memref.copy"(%s, %h) : (memref<1x32xf32>, memref<1x32xf32>) -> ()
   }
   func.return
 }
-func.func private @layers(%a: memref<1x512xf32>, %b: memref<16x512x32xf32>, %c: memref<1x512xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, columns = 4>]} {
-  loop.generic (n, k) in [512, 512] reads(%a[0, k] : memref<1x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([0, n] add into %c : memref<1x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d0 x 16, unroll = 2>} {
-  ^bb0(%p: f32, %q: f32):
-    %v = arith.mulf %p, %q : f32
-    loop.yield %v : f32
-  }
-  func.return
-}
-func.func private @small(%a: memref<1x32xf32>, %b: memref<1x32x32xf32>, %c: memref<1x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel>]} {
+func.func private @one(%a: memref<1x32xf32>, %b: memref<1x32x32xf32>, %c: memref<1x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, alternate = false>]} {
   loop.generic (n, k) in [32, 32] reads(%a[0, k] : memref<1x32xf32>, %b[n floordiv 32, k, n mod 32] : memref<1x32x32xf32>) writes([0, n] add into %c : memref<1x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d0 x 16, unroll = 2>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
@@ -94,8 +75,17 @@ func.func private @small(%a: memref<1x32xf32>, %b: memref<1x32x32xf32>, %c: memr
   }
   func.return
 }
-func.func private @rows(%a: memref<20x512xf32>, %b: memref<16x512x32xf32>, %c: memref<20x512xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, block = 20>]} {
-  loop.generic (m, n, k) in [20, 512, 512] reads(%a[m, k] : memref<20x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<20x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 10, prefetch_panels = 1>} {
+
+// -----
+
+// A kernel that no loop calls has no second step.
+// CHECK: error: func.func: lamina.schedule: alternate: of kernels that are called in a loop of an entry, of two or more steps, without branches and loops within
+func.func @main(%w: memref<1x32x32xf32>, %h: memref<1x32xf32>, %s: memref<1x32xf32>) attributes {lamina.entry} {
+  func.call @once(%h, %w, %s) : (memref<1x32xf32>, memref<1x32x32xf32>, memref<1x32xf32>) -> ()
+  func.return
+}
+func.func private @once(%a: memref<1x32xf32>, %b: memref<1x32x32xf32>, %c: memref<1x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, alternate>]} {
+  loop.generic (n, k) in [32, 32] reads(%a[0, k] : memref<1x32xf32>, %b[n floordiv 32, k, n mod 32] : memref<1x32x32xf32>) writes([0, n] add into %c : memref<1x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d0 x 16, unroll = 2>} {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32

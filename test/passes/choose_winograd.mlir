@@ -1,5 +1,6 @@
 // RUN: lamina-opt %s -p 'choose-winograd{target=x86-64-v4}' --split-input-file | filecheck %s
 // RUN: lamina-opt %s -p 'choose-winograd{target=x86-64-v4 print-decisions=true}' --split-input-file -o /dev/null 2>&1 | filecheck %s --check-prefix=LOG
+// RUN: lamina-opt %s -p 'choose-winograd{target="x86-64-v4;l3_bytes=8388608"}' --split-input-file | filecheck %s --check-prefix=SMALL
 
 // Windows of 3x3 in steps of one, channels innermost, weights constant, many channels.
 func.func @main(%x: tensor<1x28x28x64xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x64x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x28x28x64xf32> {
@@ -63,3 +64,19 @@ func.func @main(%x: tensor<1x64x28x28xf32> {lamina.kind = "input", lamina.name =
 }
 // CHECK-LABEL: @main
 // CHECK-NOT:     lamina.winograd
+
+// -----
+
+// Tiles and products, 6.4 MB, are stored once and read once: a last-level cache of 8 MB has them.
+func.func @stored_and_read(%x: tensor<1x56x56x64xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x64x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x56x56x64xf32> {
+  %r = loop.generic (n, y, x, o, i, j, c) in [1, 56, 56, 64, 3, 3, 64] reads(%x[n, y + i - 1, x + j - 1, c] pad 0.0 : f32 : tensor<1x56x56x64xf32>, %w[o, c, i, j] : tensor<64x64x3x3xf32>) writes([n, y, x, o] add : tensor<1x56x56x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<1x56x56x64xf32>
+}
+// CHECK-LABEL: @stored_and_read
+// CHECK:         attributes {lamina.winograd}
+// SMALL-LABEL: @stored_and_read
+// SMALL:         attributes {lamina.winograd}

@@ -170,3 +170,49 @@ func.func private @live(%x: memref<16x4xf32>, %n: memref<i64>, %out: memref<17x4
 // CHECK-NOT:       live
 // CHECK:         loop.generic (d0, d1) in [16, 4]
 // CHECK-SAME:      live = [arg1 of 16, 4]
+
+// -----
+
+// A position with a constant added, and compared as an unsigned number, which it is.
+func.func private @unsigned(%x: memref<16x32xf32>, %y: memref<16x64xf32>, %out: memref<16x96xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [16, 96] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<16x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %s = math.sin %p : f32
+    %c = math.cos %q : f32
+    %at = loop.index 1 : index
+    %two = arith.constant 2 : index
+    %place = arith.addi %at, %two : index
+    %limit = arith.constant 34 : index
+    %first = arith.cmpi ult, %place, %limit : index
+    %v = arith.select %first, %s, %c : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @unsigned
+// CHECK-NEXT:    loop.generic (d0, d1) in [16, 32]
+// CHECK-NOT:     math.cos
+// CHECK:         loop.generic (d0, d1) in [16, 64]
+// CHECK-NOT:     math.sin
+
+// -----
+
+// What may be below 0 is another number without a sign.
+func.func private @wraps(%x: memref<16x32xf32>, %y: memref<16x64xf32>, %out: memref<16x96xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [16, 96] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<16x96xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: f32, %q: f32):
+    %s = math.sin %p : f32
+    %c = math.cos %q : f32
+    %at = loop.index 1 : index
+    %less = arith.constant -2 : index
+    %place = arith.addi %at, %less : index
+    %limit = arith.constant 30 : index
+    %first = arith.cmpi ult, %place, %limit : index
+    %v = arith.select %first, %s, %c : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @wraps
+// CHECK-NEXT:    loop.generic (d0, d1) in [16, 96]
+// CHECK-NOT:     loop.generic

@@ -1,5 +1,7 @@
 """Softmaxes whose weights only products read: results are those of torch, tiny weights are 0."""
 
+import re
+
 import pytest
 import torch
 
@@ -50,3 +52,12 @@ def test_weights_that_are_seen_stay_subnormal() -> None:
     subnormal = (expected > 0) & (expected < tiny)
     assert subnormal.any()
     assert ((weights > 0) & (weights < tiny))[subnormal].float().mean() > 0.9
+
+
+def test_the_last_instruction_of_whole_vectors_leaves_tiny_weights_out() -> None:
+    """So no subnormal number is made, nor an infinity put in the place of an argument."""
+    given = arguments(torch.float32)
+    program = torch.export.export(Masked(shows_weights=False), tuple(given))
+    code = lamina.compile(program, target="x86-64-v4", cache=False).ir("asm")
+    scaled = re.findall(r"vscalefps\t.*%zmm\d+(.*)", code)
+    assert any("{z}" in masks for masks in scaled)
