@@ -24,7 +24,6 @@ from lamina.dialects.source import verify_module
 from lamina.passes.contracts.casts import CASTS, verify_cast
 from lamina.passes.contracts.dominance import verify_dominance
 from lamina.passes.contracts.task_loops import verify_task_loops
-from lamina.passes.fusion.outline_kernels import kernel_functions, verify_kernel_function
 from lamina.passes.refusal import invalid
 
 
@@ -36,6 +35,11 @@ def verify_program(module: ModuleOp) -> None:
 
 def verify_between_ops(module: ModuleOp, ops: Sequence[Operation] | None = None) -> None:
     """`verify_program`, without the ops' own verifiers; `ops` are all, if they were listed."""
+    from lamina.passes.fusion.outline_kernels import (  # tools start without
+        kernel_functions,
+        verify_kernel_function,
+    )
+
     _verify_numbers(list_ops(module) if ops is None else ops)
     verify_dominance(module)
     for function in kernel_functions(module):
