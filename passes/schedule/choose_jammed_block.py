@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from xdsl.dialects.builtin import MemRefType
 
 from lamina.codegen.target import Target
@@ -29,16 +31,25 @@ from lamina.passes.schedule.sweeps import column_windows, lay_out_scratch, outpu
 from lamina.passes.schedule.window_prefetch import windows_ahead
 
 
-def choose_jammed_block(
-    segment: list[Stage],
-    memory: Memory,
-    target: Target,
-    blocks: Blocks,
-    scratch: BlockScratch | None,
-) -> bool:
+@dataclass(frozen=True)
+class BlockSurroundings:
+    """The block of rows that segments may run for at once: its memory, and what it keeps."""
+
+    memory: Memory
+    target: Target
+    blocks: Blocks
+    scratch: BlockScratch | None
+
+    def block_memory(self, segment: list[Stage]) -> Memory:
+        """Where a segment finds its operands when it runs for the block."""
+        outputs = outputs_of(segment)
+        return JammedBlock(segment, self.memory, outputs, self.blocks, self.scratch).block_memory()
+
+
+def choose_jammed_block(segment: list[Stage], around: BlockSurroundings) -> bool:
     """Whether the segment runs for a block of rows at once, as a sum of it gains by a jam along
     these; its schedules are decided then."""
-    sums = [stage for stage in segment if not stage.is_pointwise]
+    sums, blocks = [stage for stage in segment if not stage.is_pointwise], around.blocks
     if not sums or not blocks.is_blocked or blocks.live or not can_run_in_block(segment):
         return False
     if any(s.totals or s.op.sources or s.schedule.compute_with for s in segment):
@@ -54,40 +65,34 @@ def choose_jammed_block(
         copy.extents = tuple(extents)
         copies.append(copy)
     sweeps = group_sweeps(copies, follow=True)
-    kept = JammedBlock(segment, memory, outputs, blocks, scratch).block_memory()
+    kept = around.block_memory(segment)
     lay_out_scratch(sweeps, kept, outputs, column_windows(copies, blocks.size))
-    choose_sweeps(sweeps, SweepSurroundings(kept, target))
+    choose_sweeps(sweeps, SweepSurroundings(kept, around.target))
     jams = [(copy.schedule.jam, copy.inner[0]) for copy in copies]
     if not any(jam is not None and jam.dim == row for jam, row in jams):
         return False
     for copy in copies:
-        _choose_windows_ahead(copy, kept, target)
+        _choose_windows_ahead(copy, kept, around.target)
     for stage, copy in zip(segment, copies, strict=True):
         stage.schedule = copy.schedule
     return True
 
 
-def choose_turned_block(
-    segment: list[Stage],
-    memory: Memory,
-    target: Target,
-    blocks: Blocks,
-    scratch: BlockScratch | None,
-) -> bool:
+def choose_turned_block(segment: list[Stage], around: BlockSurroundings) -> bool:
     """Whether the segment, a pointwise stage, runs for a block of rows at once, as it reads along
     these; its schedule is decided then."""
-    (stage, *others), fits = segment, blocks.is_blocked and can_run_in_block(segment)
+    (stage, *others), fits = segment, around.blocks.is_blocked and can_run_in_block(segment)
     if others or not fits or not stage.is_pointwise or stage.totals or stage.op.sources:
         return False
     if len(stage.inner) != 1 or stage.schedule.transpose is not None:
         return turns_rows(segment)
     copy = with_row_inside(stage)
-    lanes = target.lanes(widest_bits([copy]))
+    lanes = around.target.lanes(widest_bits([copy]))
     if transposed_dim(copy, copy.inner[:1], copy.inner[1], lanes) is None:
         return False
     sweeps = group_sweeps([copy])
-    kept = JammedBlock(segment, memory, outputs_of(segment), blocks, scratch).block_memory()
-    choose_sweeps(sweeps, SweepSurroundings(kept, target))
+    kept = around.block_memory(segment)
+    choose_sweeps(sweeps, SweepSurroundings(kept, around.target))
     if copy.schedule.transpose != copy.inner[0]:
         return False
     stage.schedule = copy.schedule

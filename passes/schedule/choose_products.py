@@ -34,7 +34,11 @@ from lamina.passes.cost.product_limits import (
 )
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
-from lamina.passes.schedule.choose_jammed_block import choose_jammed_block, choose_turned_block
+from lamina.passes.schedule.choose_jammed_block import (
+    BlockSurroundings,
+    choose_jammed_block,
+    choose_turned_block,
+)
 from lamina.passes.schedule.choose_row_loops import choose_row_loops
 from lamina.passes.schedule.choose_rows import work
 from lamina.passes.schedule.choose_sweeps import (
@@ -142,12 +146,12 @@ def choose_products(
     if plan.tasks.parallel and plan.is_level and plan.can_share_evenly:
         plan.complete(num_threads=target.cores)
     outputs = outputs_of(stages)
+    block = BlockSurroundings(memory, target, blocks, scratch)
     for segment in segments:
         divided = panel_mode or (plan.bounded is not None and segment[0] in plan.bounded.dims)
         divided = divided or (plan.stream is not None and segment[0] in plan.stream.dims)
-        around = (memory, target, blocks, scratch)
-        if not divided and any(
-            choose(segment, *around) for choose in (choose_turned_block, choose_jammed_block)
+        if not divided and (
+            choose_turned_block(segment, block) or choose_jammed_block(segment, block)
         ):
             continue
         around = SweepSurroundings(memory, target, whole=not divided)

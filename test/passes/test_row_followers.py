@@ -10,6 +10,7 @@ import pytest
 
 import lamina
 from lamina.dialects.errors import InputError
+from lamina.runtime.interpreters.run import run_module
 
 pytestmark = pytest.mark.one_in(3)
 
@@ -113,6 +114,21 @@ def test_each_row_once(
     wanted = a @ b[:, :wide] + r
     np.testing.assert_array_equal(middle, wanted)
     np.testing.assert_array_equal(last, wanted @ c[:, :columns])
+
+
+def test_tiles_are_interpreted_as_they_are_compiled() -> None:
+    changes = [
+        (r"block = \d+", "block = 35"),
+        (r"#loop\.schedule<compute_with[^>]*>", "#loop.schedule<compute_with, prefetch = [1]>"),
+        (r"jam = d2 x \d+", "jam = d2 x 4"),
+    ]
+    made = scheduled(program(5, 33, 9), "x86-64-v3", *changes)
+    a, r = numbers(IMAGES, LINES, PIXELS, 5), numbers(IMAGES, LINES, PIXELS, 33)
+    given = [a, panels(numbers(5, 64)), r, panels(numbers(33, 32))]
+    text = made.ir("scheduled")
+    assert "loop.prefetch" in text
+    for found, wanted in zip(run_module(lamina.parse(text), given), made(*given), strict=True):
+        np.testing.assert_array_equal(found, wanted)
 
 
 def test_whole_rows_are_computed_of_tiles_unless_the_text_says_otherwise() -> None:

@@ -106,3 +106,31 @@ def test_bounds_and_blocks() -> None:
     np.testing.assert_allclose(compiled(*given), wanted, rtol=1e-5, atol=1e-6)
     (found,) = run_module(lamina.parse(compiled.ir("scheduled")), given)
     np.testing.assert_allclose(found, wanted, rtol=1e-5, atol=1e-6)
+
+
+def test_what_follows_scores_of_a_block_is_computed_of_their_tiles() -> None:
+    half = f"""
+  %h = loop.generic (i, j) in [{ROWS}, {KEYS}] reads(%s[i, j] : tensor<{ROWS}x{KEYS}xf32>)
+      writes([i, j] store : tensor<{ROWS}x{KEYS}xf32>)
+      attributes {{lamina.nest = #loop.nest<rows = [d0]>}} {{
+  ^bb0(%x: f32):
+    %half = arith.constant 0.5 : f32
+    %y = arith.mulf %x, %half : f32
+    loop.yield %y : f32
+  }}
+"""
+    scores, rest = PROGRAM.replace("MASK", MASKS["none"]).split("  %m =")
+    text = f"{scores}{half}  %m ={rest.replace('%s[i, j]', '%h[i, j]')}"
+    given = arguments()
+    (wanted,) = run_module(lamina.parse(text), given)
+    module = lamina.parse(text)
+    StreamDimsPass(block=32).apply(lamina.Context(), module)
+    assert str(module).count("lamina.stream") == 6
+    kernel = lamina.compile(module, cache=False).kernels[-1]
+    first, _, _, *others = (kernel.schedule or "").split("#loop.schedule<")[1:]
+    head = (kernel.schedule or "").partition("#loop.schedule<")[0]
+    nests = [first, "compute_with>, ", "vectorize = d1 x 8>, ", *others]
+    schedules = {kernel.name: "#loop.schedule<".join([head, *nests])}
+    made = lamina.compile(module, schedules=schedules, cache=False)
+    assert "#loop.schedule<compute_with>, #loop.schedule<vectorize" in made.kernels.schedules()
+    np.testing.assert_allclose(made(*given), wanted, rtol=1e-5, atol=1e-6)
