@@ -36,9 +36,11 @@ _AVX512 = "+avx512f,+avx512vl,+avx512bw,+avx512dq"
 MOST_SHARE = 64 << 20
 """Bytes of a last-level cache for each core, at most: what has more is a virtual machine that is
 told of the cache of its whole host, most of which others use."""
-SERVER_SHARE = 4 << 20
-"""Bytes of that cache for each core of such a host: 1.4 to 5 MB on those that are usual. Of 480 MB
-that two cores of one are told of, copies of 64 MB begin to find less, and of 128 MB nothing."""
+SERVER_SHARE = 32 << 20
+"""Bytes of that cache for each core of such a host. Of 480 MB that two cores of a Sapphire Rapids
+are told of, copies of 64 MB begin to find less, and of 128 MB nothing. With 8 MB for both,
+MobileNetV2 at batch 8 takes 1.15 of the time of 480, ResNet-50 1.03, with 64 both as long; softmax
+of 8192x2048 takes 0.52, and 0.66 with 64, a bias and relu 0.6 with either."""
 
 CORES = 16
 """Threads of a machine that nobody could ask: any usual number of them."""

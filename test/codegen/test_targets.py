@@ -178,7 +178,7 @@ def test_objects_ask_for_tiles_and_code_of_this_process_need_not() -> None:
 
 @pytest.mark.parametrize(
     ("kilobytes", "cores", "share"),
-    [(32768, 2, 32 << 20), (491520, 2, 8 << 20), (491520, 96, 480 << 20)],
+    [(32768, 2, 32 << 20), (491520, 2, 64 << 20), (491520, 96, 480 << 20)],
 )
 def test_few_cores_have_a_share_of_the_cache_of_a_whole_server(
     kilobytes: int, cores: int, share: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
