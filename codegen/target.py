@@ -35,7 +35,8 @@ _AVX512 = "+avx512f,+avx512vl,+avx512bw,+avx512dq"
 
 MOST_SHARE = 64 << 20
 """Bytes of a last-level cache for each core, at most: what has more is a virtual machine that is
-told of the cache of its whole host, most of which others use."""
+told of the cache of its whole host, most of which others use. Not measured: twice what desktop
+processors with stacked caches have for each core is less."""
 SERVER_SHARE = 32 << 20
 """Bytes of that cache for each core of such a host. Of 480 MB that two cores of a Sapphire Rapids
 are told of, copies of 64 MB begin to find less, and of 128 MB nothing. With 8 MB for both,
