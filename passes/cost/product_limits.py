@@ -58,7 +58,7 @@ MIN_PANELS = 4
 """With fewer panels than this a copy of the rows is not read often enough to pay."""
 SUM_UNROLL = 4
 """Steps of the summed dimension per loop iteration, at most: hides the loop's own instructions."""
-SUM_MULTIPLY_ADDS = 25
+SUM_MULTIPLY_ADDS = 28
 """Vectors' multiply-adds in an iteration that hide them as well, so that tiles of many rows take
 fewer steps: of 14 rows by two vectors one step is as fast as four (ResNet-50 and BERT within 1 %,
 a Zen 4), and is a quarter of the code. Tiles of 24 sums take two steps (a Cascade Lake)."""
@@ -145,7 +145,7 @@ TILE_SUMS = 22
 """Vectors of sums in a register tile, at most: 128 rows by 768x3072 run at 137 GF/s in tiles of 10
 rows by two vectors, at 134 with 11, 127 with 12, 128 with 13 and 118 with 14 (a thread of a Cascade
 Lake, whose peak is 152)."""
-WIDE_TILE_SUMS = 24
+WIDE_TILE_SUMS = 27
 """The same of wide panels: with more an iteration is one term (`SUM_MULTIPLY_ADDS`), whose loop is
 not free on a Cascade Lake."""
 DOT_TILE_SUMS = 28

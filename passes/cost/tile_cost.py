@@ -30,10 +30,10 @@ def tile_height(
         sums = WIDE_TILE_SUMS if vectors == WIDE_PANEL_VECTORS else TILE_SUMS
     registers = min(target.vector_registers - vectors - 2, sums)
     heights = range(1, min(max(1, registers // vectors), rows) + 1)
-    return min(heights, key=lambda n: (_tiles_cost(n, vectors, rows, panel_loads), -n))
+    return min(heights, key=lambda n: (tiles_cost(n, vectors, rows, panel_loads), -n))
 
 
-def _tiles_cost(height: int, vectors: int, rows: int, panel_loads: float) -> float:
+def tiles_cost(height: int, vectors: int, rows: int, panel_loads: float) -> float:
     """Vector operations for so many rows, counting those that a partly filled last tile computes
     twice and the loads of the panel that every tile repeats."""
     tiles = -(-rows // height)
@@ -54,6 +54,6 @@ def panel_vectors(columns: int, lanes: int, target: Target) -> int:
 
     def cost(vectors: int) -> float:
         height = tile_height(vectors, PANEL_MODE_ROWS, target)
-        return _tiles_cost(height, vectors, PANEL_MODE_ROWS, PANEL_LOADS) / vectors
+        return tiles_cost(height, vectors, PANEL_MODE_ROWS, PANEL_LOADS) / vectors
 
     return min((PANEL_VECTORS, wide), key=cost)

@@ -81,7 +81,7 @@ def plan_block(
     for buffer in buffers:
         for number, (element, _) in enumerate(places):
             holder = holders[number]
-            if element == buffer.element and _may_follow(holder, buffer, segments):
+            if element == buffer.element and _may_follow(holder, buffer, segments, products):
                 buffer.place = number
                 break
         else:
@@ -178,12 +178,17 @@ def _layout(
     return strides, step
 
 
-def _may_follow(old: RowBuffer, new: RowBuffer, segments: list[Segment]) -> bool:
+def _may_follow(
+    old: RowBuffer,
+    new: RowBuffer,
+    segments: list[Segment],
+    products: Mapping[Stage, Contraction],
+) -> bool:
     """Whether `new` may take the place of `old`: nobody reads that any more when it is written."""
     if old.read != new.made or old.made == new.made:
         return old.read < new.made
     segment = segments[new.made]
-    if new.writer not in segment or len(segment) == 1:
+    if new.writer not in segment or segment[0] in products:
         return False  # a product reads its operand again for each panel
     sweeps = scheduled_sweeps(segment)
     if any(sweep.followers for sweep in sweeps):

@@ -10,30 +10,17 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import PAIR_BYTES, TILE_PANEL, is_packed_in_tasks
 from lamina.dialects.loop.schedules import ProductTasks
-from lamina.dialects.loop.tiles import TILE_ROWS
-from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes, whole_row_bytes
+from lamina.passes.cost.cache_shares import whole_row_bytes
 from lamina.passes.cost.kernel_model import (
-    BLOCKED_ROWS,
     PACKED_TASK_ROWS,
-    PRODUCT_ROWS,
-    THREADS,
-    shared_rows,
 )
 from lamina.passes.cost.product_limits import (
-    BOUNDED_ROW_BLOCK,
-    EVEN_ROUNDS,
-    LEAST_BLOCK,
-    PANEL_MODE_ROWS,
-    ROW_BLOCK,
-    STREAM_MODE_ROWS,
-    SUM_BLOCK,
     TASKS,
     TASKS_A_CORE,
-    TILE_STREAM_ROWS,
-    WAITING_ROWS,
 )
 from lamina.passes.cost.row_limits import PARALLEL_WORK
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
+from lamina.passes.schedule.choose_block_rows import choose_block_rows, has_tasks
 from lamina.passes.schedule.choose_jammed_block import (
     BlockSurroundings,
     choose_jammed_block,
@@ -42,7 +29,6 @@ from lamina.passes.schedule.choose_jammed_block import (
 from lamina.passes.schedule.choose_row_loops import choose_row_loops
 from lamina.passes.schedule.choose_rows import work
 from lamina.passes.schedule.choose_sweeps import (
-    HALF_BITS,
     SweepSurroundings,
     choose_fetch_along,
     choose_sweeps,
@@ -63,6 +49,7 @@ from lamina.passes.schedule.choose_tiles import (
     choose_row_followers,
     choose_tiled_row,
     compute_of_tiles,
+    copies_rows,
     follows_in_registers,
     register_height,
 )
@@ -100,10 +87,10 @@ def choose_products(
     for segment in segments:
         group_sweeps(segment)
     if plan.is_blocked:
-        plan.complete(block=_block_rows(plan, target))
+        plan.complete(block=choose_block_rows(plan, target))
     if plan.tasks.outer_columns is None and len(stages) == 1 and plan.columns:
         others = prod(plan.outer_extents[plan.columns :]) * plan.blocks.count
-        plan.complete(outer_columns="loops" if _has_tasks(plan, others) else "tasks")
+        plan.complete(outer_columns="loops" if has_tasks(plan, others) else "tasks")
     plan.loop_over_columns()
     extents, blocks = plan.outer_extents, plan.blocks
     lines = 1
@@ -163,14 +150,6 @@ def choose_products(
     return plan.tasks
 
 
-def _has_tasks(plan: ProductPlan, others: int) -> bool:
-    """Whether a product has tasks enough without its outer columns.
-
-    It is better to walk those within a task, which keeps the block of rows near.
-    """
-    return others * plan.panels >= TASKS
-
-
 def _fewest_tasks(stage: Stage, extents: Sequence[int], blocks: Blocks) -> int:
     """Blocks of rows, of which a call whose sizes are small may have one."""
     ending = open_rows(stage.op)
@@ -190,7 +169,7 @@ def _column_tasks(plan: ProductPlan, others: int, target: Target, *, far: bool) 
     if far:
         # A range stays near while all rows are multiplied by it.
         most = max(1, min(most, target.l2_bytes // 2 // _panel_bytes(stage, shape)))
-    elif sum_block(stage, shape, target) is not None:
+    elif sum_block(stage, shape, target) is not None or copies_rows(stage, shape):
         # Each range of columns has the rows copied again.
         wanted = max(1, -(-min(TASKS, TASKS_A_CORE * target.cores) // others))
         most = panels
@@ -238,96 +217,3 @@ def _shares_columns(plan: ProductPlan) -> bool:
     if len(plan.stages) == 1 and shape.size(shape.rows) > shape.size(shape.summed):
         return False  # the result is larger than the panels, and read by rows more often than not
     return shape.size(shape.columns) > shape.size(shape.rows)
-
-
-def _even_blocks(blocks: int, rows: Sequence[int], cores: int) -> int:
-    """As many blocks of the last rows at least, and more where cores would have unequal shares."""
-    *outer, last = rows
-    around = prod(outer)
-    if around * blocks >= EVEN_ROUNDS * cores:
-        return blocks
-    for count in range(blocks, blocks + cores):
-        if last // count < PRODUCT_ROWS:
-            break
-        if around * count % cores == 0:
-            return count
-    return blocks
-
-
-def _block_rows(plan: ProductPlan, target: Target) -> int:
-    """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
-
-    Some of the stack is left for what else a task keeps.
-    """
-    products, scratch, stream = plan.products, plan.scratch, plan.stream
-    first, shapes = plan.stages[0], list(plan.products.values())
-    all_rows = [first.extents[d] for d in first.rows]
-    rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, plan.panel_mode
-    blocks = prod(all_rows[plan.columns : -1]) * -(-rows // PANEL_MODE_ROWS)
-    if panel_mode and not _has_tasks(plan, blocks):
-        most //= 2
-    if scratch is not None:
-        tiled = all(shape.pairs is not None for shape in shapes)
-        streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
-        if stream is None:
-            block = ROW_BLOCK if plan.bounded is None else BOUNDED_ROW_BLOCK
-            most = shared_rows(prod(all_rows), block, min(THREADS, target.cores))
-        else:
-            most = shared_rows(prod(all_rows), streamed)
-    elif any(shape.pairs == shape.b or shape.task_packed for shape in shapes):
-        most = PACKED_TASK_ROWS
-    bits = plan.first[0].bits
-    blocked = [sum_block(*product, target) for product in products.items()]
-    if panel_mode and blocked[0] is not None:
-        fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
-        most = min(PACKED_TASK_ROWS, fitting)
-    beside_sums = _rows_beside_sums(plan, blocked, target)
-    if beside_sums is not None and beside_sums < min(rows, WAITING_ROWS):
-        beside_sums, blocked = None, [None] * len(blocked)
-    sums = (
-        (SUM_BLOCK if panel_mode and is_long(shape) else terms or shape.size(shape.summed))
-        * (bits if shape.pairs is None else HALF_BITS)
-        // 8
-        for shape, terms in zip(shapes, blocked, strict=True)
-    )
-    read = max(sums)
-    kept = 0 if scratch is None else scratch.row_bytes
-    in_pairs = any(shape.pairs is not None for shape in shapes)
-    fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
-    if kept:
-        fitting = min(fitting, block_scratch_bytes(target) // kept)
-    if beside_sums is not None:
-        fitting = min(fitting, beside_sums)
-    if stream is not None:
-        fitting = most
-    wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
-    blocks = -(-rows // wanted)
-    if scratch is not None and stream is None:
-        blocks = _even_blocks(blocks, all_rows, target.cores)
-    block = -(-rows // blocks)
-    step, smallest = 1, min(rows, TILE_ROWS)
-    if in_pairs:
-        step = TILE_ROWS
-        block = -(-block // step) * step
-    else:
-        smallest = min(register_height(c, bits, block, target) for c in shapes)
-    # The last block must hold one whole tile, which may overlap its neighbour otherwise.
-    while rows % block and rows % block < smallest:
-        block += step
-    return min(block, rows)
-
-
-def _rows_beside_sums(
-    plan: ProductPlan, blocked: Sequence[int | None], target: Target
-) -> int | None:
-    """Rows of which a task can keep all columns, and sums that wait; None where none do."""
-    if plan.scratch is None or not plan.visits_whole_rows:
-        return None
-    products = zip(plan.products.items(), blocked, strict=True)
-    waiting = sum(
-        waiting_bytes(stage, shape)
-        for (stage, shape), terms in products
-        if terms is not None and not shape.task_packed
-    )
-    kept = plan.scratch.row_bytes + waiting
-    return whole_row_bytes(target) // kept if waiting else None

@@ -228,8 +228,21 @@ def _gains_copy(
         copied = length * row_pitch(block, size * 8) * size
     if copied > min(room, row_copy_bytes(target)):
         return False
-    if access.stride(summed[-1]) != 1:
+    return _lie_badly(access, row, summed[-1])
+
+
+def copies_rows(stage: Stage, shape: Contraction) -> bool:
+    """Whether tasks copy the rows that they multiply, if they have room."""
+    if shape.pairs is not None or not stage.rows:
+        return False
+    return _lie_badly(stage.reads[shape.a], stage.rows[-1], shape.summed[-1])
+
+
+def _lie_badly(access: Access, row: int, term: int) -> bool:
+    """Whether rows of a register tile share sets of the nearest cache, or their terms lie apart."""
+    if access.stride(term) != 1:
         return True
+    size = getattr(access.element, "bitwidth", 32) // 8
     return (access.stride(row) * size) % WAY_BYTES == 0
 
 

@@ -22,7 +22,7 @@ func.func private @far(%a: tensor<8x14x14x256xf32>, %b: tensor<32x256x32xf32>, %
   func.return %q, %s : tensor<8x14x14x1024xf32>, tensor<8x14x14x256xf32>
 }
 // CHECK-LABEL: @far
-// CHECK-SAME:    compute_at = block, block = 112>
+// CHECK-SAME:    compute_at = block, block = 110>
 // CHECK:         jam = d2 x
 // CHECK:         #loop.schedule<compute_with, prefetch = [1], prefetch_writes = [0]>
 // CHECK:         prefetch_writes = [0]>

@@ -1,0 +1,90 @@
+"""What blocks of rows of products cost, and with it how many rows a task takes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from lamina.codegen.target import Target
+from lamina.passes.cost.kernel_model import PRODUCT_ROWS
+from lamina.passes.cost.product_limits import EVEN_ROUNDS, PANEL_LOADS
+from lamina.passes.cost.tile_cost import tile_height, tiles_cost
+
+FAR_PANEL_LOADS = 2.5
+"""What a block adds to the loads of a vector of a panel, in multiply-adds, as the panel comes from
+beyond the second-level cache for it: 1,576 rows by 768x3072x768, in whole tiles of 8, run at 0.83
+of the peak in blocks of 56, at 0.81 of 32 (two threads of a Sapphire Rapids)."""
+TILES_TRIED = 4
+"""Rows by which register tiles may be lower than they can be, for blocks of whole ones."""
+
+
+@dataclass(frozen=True)
+class Panels:
+    """The operand of a product that all its rows are multiplied by: vectors of a panel, and terms
+    of all panels together."""
+
+    vectors: int
+    terms: int
+
+
+@lru_cache(maxsize=1024)
+def even_rows(
+    rows: int, most: int, around: int, products: tuple[Panels, ...], cores: int, target: Target
+) -> int | None:
+    """Rows of a block, `most` at most, for which all of `rows` rows, `around` times, cost least.
+
+    Blocks are shared by so many `cores`; with one core the sum of all blocks counts. None where no
+    number of them leaves a whole register tile for the last block.
+    """
+
+    def cost(block: int) -> float:
+        heights = [tile_height(p.vectors, block, target) for p in products]
+        whole, rest = divmod(rows, block)
+        tasks = [_block_cost(block, heights, products)] * whole
+        if rest:
+            tasks.append(_block_cost(rest, heights, products))
+        if around * len(tasks) >= EVEN_ROUNDS * cores:
+            return sum(tasks) * around / cores
+        return _slowest(tasks * around, cores)
+
+    def ends(block: int) -> bool:
+        rest = rows % block
+        return not rest or rest >= max(tile_height(p.vectors, block, target) for p in products)
+
+    sizes = [n for n in sorted(set(_sizes(rows, most, products, cores, target))) if ends(n)]
+    return min(sizes, key=lambda block: (cost(block), -block), default=None)
+
+
+def _sizes(
+    rows: int, most: int, products: Sequence[Panels], cores: int, target: Target
+) -> Iterator[int]:
+    """Rows of equal blocks, as few as there may be and some more; the same in whole tiles."""
+    fewest = -(-rows // most)
+    tallest = {tile_height(p.vectors, most, target) for p in products}
+    tiles = {height - n for height in tallest for n in range(TILES_TRIED) if height > n}
+    for blocks in range(fewest, fewest + cores + 1):
+        equal = -(-rows // blocks)
+        if blocks > fewest and equal < PRODUCT_ROWS:
+            break
+        yield equal
+        yield from (whole for tile in tiles if (whole := -(-equal // tile) * tile) <= most)
+
+
+def _block_cost(rows: int, heights: Sequence[int], products: Sequence[Panels]) -> float:
+    """Vector operations of so many rows in register tiles of these heights."""
+    return sum(
+        p.terms
+        * (tiles_cost(height, p.vectors, rows, PANEL_LOADS) + FAR_PANEL_LOADS * p.vectors)
+        / p.vectors
+        for p, height in zip(products, heights, strict=True)
+    )
+
+
+def _slowest(tasks: Sequence[float], cores: int) -> float:
+    """When the last core ends, of those that take one task after the other."""
+    ends = [0.0] * cores
+    for task in tasks:
+        first = ends.index(min(ends))
+        ends[first] += task
+    return max(ends)

@@ -1,0 +1,137 @@
+"""Rows of a block that a task of products takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import gcd, prod
+
+from lamina.codegen.target import Target
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.tiles import TILE_ROWS
+from lamina.passes.cost.block_cost import Panels, even_rows
+from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes, whole_row_bytes
+from lamina.passes.cost.kernel_model import (
+    BLOCKED_ROWS,
+    PACKED_TASK_ROWS,
+    THREADS,
+    shared_rows,
+)
+from lamina.passes.cost.product_limits import (
+    BOUNDED_ROW_BLOCK,
+    LEAST_BLOCK,
+    PANEL_MODE_ROWS,
+    ROW_BLOCK,
+    STREAM_MODE_ROWS,
+    SUM_BLOCK,
+    TASKS,
+    TILE_STREAM_ROWS,
+    WAITING_ROWS,
+)
+from lamina.passes.cost.tile_cost import tile_height
+from lamina.passes.schedule.choose_sweeps import HALF_BITS
+from lamina.passes.schedule.choose_terms import is_long, sum_block, waiting_bytes
+from lamina.passes.schedule.choose_tiles import copies_rows
+from lamina.passes.schedule.product_plan import ProductPlan
+from lamina.passes.schedule.stages import Stage
+
+
+def has_tasks(plan: ProductPlan, others: int) -> bool:
+    """Whether a product has tasks enough without its outer columns.
+
+    It is better to walk those within a task, which keeps the block of rows near.
+    """
+    return others * plan.panels >= TASKS
+
+
+def choose_block_rows(plan: ProductPlan, target: Target) -> int:
+    """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
+
+    Some of the stack is left for what else a task keeps.
+    """
+    products, scratch, stream = plan.products, plan.scratch, plan.stream
+    first, shapes = plan.stages[0], list(plan.products.values())
+    all_rows = [first.extents[d] for d in first.rows]
+    rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, plan.panel_mode
+    blocks = prod(all_rows[plan.columns : -1]) * -(-rows // PANEL_MODE_ROWS)
+    if panel_mode and not has_tasks(plan, blocks):
+        most //= 2
+    if scratch is not None:
+        tiled = all(shape.pairs is not None for shape in shapes)
+        streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
+        if stream is None:
+            block = ROW_BLOCK if plan.bounded is None else BOUNDED_ROW_BLOCK
+            most = shared_rows(prod(all_rows), block, min(THREADS, target.cores))
+        else:
+            most = shared_rows(prod(all_rows), streamed)
+    elif any(shape.pairs == shape.b or shape.task_packed for shape in shapes):
+        most = PACKED_TASK_ROWS
+    bits = plan.first[0].bits
+    blocked = [sum_block(*product, target) for product in products.items()]
+    if panel_mode and blocked[0] is not None:
+        fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
+        most = min(PACKED_TASK_ROWS, fitting)
+    beside_sums = _rows_beside_sums(plan, blocked, target)
+    if beside_sums is not None and beside_sums < min(rows, WAITING_ROWS):
+        beside_sums, blocked = None, [None] * len(blocked)
+    sums = (
+        (SUM_BLOCK if panel_mode and is_long(shape) else terms or shape.size(shape.summed))
+        * (bits if shape.pairs is None else HALF_BITS)
+        // 8
+        for shape, terms in zip(shapes, blocked, strict=True)
+    )
+    read = max(sums)
+    kept = 0 if scratch is None else scratch.row_bytes
+    in_pairs = any(shape.pairs is not None for shape in shapes)
+    fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
+    if kept:
+        fitting = min(fitting, block_scratch_bytes(target) // kept)
+    if beside_sums is not None:
+        fitting = min(fitting, beside_sums)
+    if stream is not None:
+        fitting = most
+    wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
+    if in_pairs or stream is not None:
+        return _balanced(rows, wanted, TILE_ROWS if in_pairs else 1, min(rows, TILE_ROWS))
+    panels = tuple(_panels(stage, shape, target) for stage, shape in products.items())
+    around, cores = prod(all_rows[:-1]), target.cores
+    if panel_mode:
+        # Where columns are divided among the cores as well, only the sum of all tasks counts.
+        copied = blocked[0] is not None or copies_rows(*plan.first)
+        cores = cores if copied and around * -(-rows // wanted) >= cores else 1
+    block = even_rows(rows, wanted, around, panels, cores, target)
+    if block is not None:
+        return block
+    return _balanced(rows, wanted, 1, max(tile_height(p.vectors, wanted, target) for p in panels))
+
+
+def _panels(stage: Stage, shape: Contraction, target: Target) -> Panels:
+    """What rows of a product are multiplied by."""
+    panel = shape.panel or 1
+    vectors = panel // gcd(panel, target.lanes(stage.bits))
+    return Panels(vectors, shape.size(shape.summed) * shape.size(shape.columns) * vectors // panel)
+
+
+def _balanced(rows: int, most: int, step: int, tile: int) -> int:
+    """Rows of blocks that are as equal as multiples of `step` allow. The last one must hold one
+    whole tile, which may overlap its neighbour otherwise."""
+    block = -(-rows // -(-rows // most))
+    block = -(-block // step) * step
+    while rows % block and rows % block < tile:
+        block += step
+    return min(block, rows)
+
+
+def _rows_beside_sums(
+    plan: ProductPlan, blocked: Sequence[int | None], target: Target
+) -> int | None:
+    """Rows of which a task can keep all columns, and sums that wait; None where none do."""
+    if plan.scratch is None or not plan.visits_whole_rows:
+        return None
+    products = zip(plan.products.items(), blocked, strict=True)
+    waiting = sum(
+        waiting_bytes(stage, shape)
+        for (stage, shape), terms in products
+        if terms is not None and not shape.task_packed
+    )
+    kept = plan.scratch.row_bytes + waiting
+    return whole_row_bytes(target) // kept if waiting else None

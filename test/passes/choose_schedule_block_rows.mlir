@@ -1,0 +1,89 @@
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v4;cores=2;l2_bytes=2097152"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'choose-schedule{target="x86-64-v4;cores=2;l2_bytes=2097152"},apply-schedule' --split-input-file | filecheck %s --check-prefix LOOPS
+
+// Blocks of rows are whole register tiles: 14 blocks of 126 rows, in tiles of 9, and not 13 of 122.
+// CHECK-LABEL: @rows
+// CHECK-SAME:    #loop.products<parallel, block = 126, columns = 2>
+// CHECK:         jam = d0 x 9
+func.func private @rows(%a: memref<1576x768xf32>, %b: memref<16x768x48xf32>, %out: memref<1576x768xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [1576, 768, 768] reads(%a[i, k] : memref<1576x768xf32>, %b[j floordiv 48, k, j mod 48] : memref<16x768x48xf32>) writes([i, j] add into %out : memref<1576x768xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 48>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// Half of 197 rows is 11 tiles of 9 exactly.
+// CHECK-LABEL: @few
+// CHECK-SAME:    block = 99
+// CHECK:         jam = d0 x 9
+func.func private @few(%a: memref<197x768xf32>, %b: memref<16x768x48xf32>, %out: memref<197x768xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [197, 768, 768] reads(%a[i, k] : memref<197x768xf32>, %b[j floordiv 48, k, j mod 48] : memref<16x768x48xf32>) writes([i, j] add into %out : memref<197x768xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 48>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// Rows of 4,096 bytes share sets of the nearest cache and are copied, which columns apart would repeat: there are two tasks.
+// CHECK-LABEL: @copied
+// CHECK-SAME:    #loop.products<parallel, block = 99>
+// CHECK:         cache_read = [0]
+func.func private @copied(%a: memref<196x1024xf32>, %b: memref<8x1024x32xf32>, %out: memref<196x256xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [196, 256, 1024] reads(%a[i, k] : memref<196x1024xf32>, %b[j floordiv 32, k, j mod 32] : memref<8x1024x32xf32>) writes([i, j] add into %out : memref<196x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// A long sum, whose tasks copy rows, too: six blocks of rows for two cores, in whole tiles of 8, and not three.
+// CHECK-LABEL: @long
+// CHECK-SAME:    #loop.products<parallel, block = 200>
+func.func private @long(%a: memref<1200x3072xf32>, %b: memref<16x3072x48xf32>, %out: memref<1200x768xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [1200, 768, 3072] reads(%a[i, k] : memref<1200x3072xf32>, %b[j floordiv 48, k, j mod 48] : memref<16x3072x48xf32>) writes([i, j] add into %out : memref<1200x768xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 48>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// What stands alone between two products takes the place of what it reads: 3,088 elements of a row and no more.
+// CHECK-LABEL: @between
+// CHECK-SAME:    compute_at = block, block = 61>
+// LOOPS-LABEL: @between
+// LOOPS-COUNT-1: memref.alloca() {alignment = 64 : i64} : memref<188368xf32>
+// LOOPS-NOT:     memref.alloca() {alignment = 64 : i64} : memref<188368xf32>
+func.func private @between(%a: memref<1576x768xf32>, %b: memref<64x768x48xf32>, %c: memref<16x3072x48xf32>, %out: memref<1576x768xf32>) attributes {lamina.kernel} {
+  %p = memref.alloc() : memref<1576x3072xf32>
+  %q = memref.alloc() : memref<1576x3072xf32>
+  loop.generic (i, j, k) in [1576, 3072, 768] reads(%a[i, k] : memref<1576x768xf32>, %b[j floordiv 48, k, j mod 48] : memref<64x768x48xf32>) writes([i, j] add into %p : memref<1576x3072xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 48>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [1576, 3072] reads(%p[i, j] : memref<1576x3072xf32>) writes([i, j] store into %q : memref<1576x3072xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%x: f32):
+    %e = math.erf %x : f32
+    %v = arith.mulf %x, %e : f32
+    loop.yield %v : f32
+  }
+  loop.generic (i, j, k) in [1576, 768, 3072] reads(%q[i, k] : memref<1576x3072xf32>, %c[j floordiv 48, k, j mod 48] : memref<16x3072x48xf32>) writes([i, j] add into %out : memref<1576x768xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 48>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
