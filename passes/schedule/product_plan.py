@@ -17,7 +17,7 @@ from lamina.passes.schedule.even_blocks import shares_evenly
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.packed_product import Blocks, panel_count
-from lamina.passes.schedule.stages import Stage, collapse
+from lamina.passes.schedule.stages import Stage, collapse, is_one_line
 from lamina.passes.schedule.stream_plan import StreamPlan
 from lamina.passes.schedule.sweeps import columns_stay_apart
 
@@ -54,8 +54,7 @@ class ProductPlan:
         self._order_rows(tiled_row(self.products))
         self.panel_mode = self._computes_at_panels()
         """Whether tasks take ranges of panels, and what follows is computed for each panel."""
-        if not self.panel_mode:
-            self._join_rows()
+        self._join_rows()
 
     @staticmethod
     def of(stages: list[Stage], tasks: ProductTasks) -> ProductPlan:
@@ -183,10 +182,13 @@ class ProductPlan:
         """Join rows of all products that every access walks as one, as the lines of images are: a
         task reads all panels for its block, which a line alone would hardly share.
 
-        Those that end at numbers of the call stay apart: they would not end there.
+        Those that end at numbers of the call stay apart: they would not end there. So do those of
+        ranges of panels whose last line is not joined: a task may walk all lines of an image.
         """
         stages, products = self.stages, self.products
         places = range(self.columns + self.batches, len(stages[0].rows))
+        if self.panel_mode and not (len(places) > 1 and is_one_line(stages, places[-2])):
+            return
         alone = all(s.rows[p] in shape.rows for s, shape in products.items() for p in places)
         if alone and not self.behind and not live_digits(stages[0].op):
             collapse(stages, [[stage.rows[p] for p in places] for stage in stages])

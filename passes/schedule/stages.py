@@ -263,6 +263,11 @@ def collapse(
     return left
 
 
+def is_one_line(stages: Sequence[Stage], place: int) -> bool:
+    """Whether every access walks the row at `place` and the one behind it as one."""
+    return all(_collapsible(s, s.rows[place], s.rows[place + 1]) for s in stages)
+
+
 def task_rows(stages: Sequence[Stage]) -> int:
     """How many rows stand in front of the first that is summed over."""
     summed = (

@@ -87,3 +87,35 @@ func.func private @between(%a: memref<1576x768xf32>, %b: memref<64x768x48xf32>, 
   }
   func.return
 }
+
+// -----
+
+// Lines of an image that every access walks as one are one row of 196, not 14 blocks of 14.
+// CHECK-LABEL: @lines
+// CHECK-SAME:    #loop.products<parallel, block = 99>
+func.func private @lines(%a: memref<14x14x512xf32>, %b: memref<16x512x32xf32>, %out: memref<14x14x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, j, k) in [14, 14, 512, 512] reads(%a[y, x, k] : memref<14x14x512xf32>, %b[j floordiv 32, k, j mod 32] : memref<16x512x32xf32>) writes([y, x, j] add into %out : memref<14x14x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
+// -----
+
+// Of an image that is walked in steps of two, images and lines could be joined, but not lines and columns: these stay apart, as
+// a task walks the lines of one image.
+// CHECK-LABEL: @steps
+// CHECK-SAME:    #loop.products<parallel, block = 7, columns = 64, inner_rows = 1>
+// LOOPS-LABEL: @steps
+// LOOPS-DAG:     [[TASKS:%[0-9]+]] = arith.constant 512 : index
+// LOOPS:         "scf.parallel"(%{{[0-9]+}}, [[TASKS]],
+func.func private @steps(%a: memref<8x14x14x1024xf32>, %b: memref<64x1024x32xf32>, %out: memref<8x7x7x2048xf32>) attributes {lamina.kernel} {
+  loop.generic (n, y, x, j, k) in [8, 7, 7, 2048, 1024] reads(%a[n, 2 * y, 2 * x, k] : memref<8x14x14x1024xf32>, %b[j floordiv 32, k, j mod 32] : memref<64x1024x32xf32>) writes([n, y, x, j] add into %out : memref<8x7x7x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}

@@ -30,9 +30,9 @@ func.func private @long_sums(%a: memref<128x160xf32>, %b: memref<49x160x32xf32>,
 
 // Constant panels of many channels are larger than half the second-level cache: all lines of a
 // small image are multiplied by a range of them that stays near. Twelve panels leave four of sixteen
-// cores without work, so that lines are tasks.
-func.func private @lines(%a: memref<7x7x2048xf32>, %b: memref<12x2048x32xf32>, %c: memref<7x7x384xf32>) attributes {lamina.kernel} {
-  loop.generic (y, x, n, k) in [7, 7, 384, 2048] reads(%a[y, x, k] : memref<7x7x2048xf32>, %b[n floordiv 32, k, n mod 32] : memref<12x2048x32xf32>) writes([y, x, n] add into %c : memref<7x7x384xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
+// cores without work, so that lines are tasks; they are padded, so that no access walks them as one.
+func.func private @lines(%a: memref<8x8x2048xf32>, %b: memref<12x2048x32xf32>, %c: memref<7x7x384xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [7, 7, 384, 2048] reads(%a[y, x, k] : memref<8x8x2048xf32>, %b[n floordiv 32, k, n mod 32] : memref<12x2048x32xf32>) writes([y, x, n] add into %c : memref<7x7x384xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
@@ -58,8 +58,8 @@ func.func private @few_channels(%a: memref<7x7x64xf32>, %b: memref<16x64x32xf32>
 
 // -----
 
-// Groups of a convolution with channels innermost are batches: tasks take pixels of a line in one
-// group, so that register tiles go along the line.
+// Groups of a convolution with channels innermost are batches: tasks take pixels of an image in one
+// group, so that register tiles go along the lines, which are one row.
 func.func private @groups(%a: memref<14x14x512xf32>, %b: memref<8x2x64x32xf32>, %c: memref<14x14x512xf32>) attributes {lamina.kernel} {
   loop.generic (y, x, g, n, k) in [14, 14, 8, 64, 64] reads(%a[y, x, (g * 64) + k] : memref<14x14x512xf32>, %b[g, n floordiv 32, k, n mod 32] : memref<8x2x64x32xf32>) writes([y, x, (g * 64) + n] add into %c : memref<14x14x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%x: f32, %y: f32):
@@ -69,8 +69,8 @@ func.func private @groups(%a: memref<14x14x512xf32>, %b: memref<8x2x64x32xf32>, 
   func.return
 }
 // CHECK-LABEL: @groups
-// CHECK-SAME:    #loop.products<parallel, block = 14>
-// CHECK:         #loop.schedule<vectorize = d3 x 16, unroll = 2, jam = d1 x 7, prefetch_panels = 1>
+// CHECK-SAME:    #loop.products<parallel, block = 99>
+// CHECK:         #loop.schedule<vectorize = d3 x 16, unroll = 2, jam = d1 x 11, prefetch_panels = 1>
 
 // -----
 

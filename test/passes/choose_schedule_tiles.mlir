@@ -113,9 +113,9 @@ func.func private @lines(%a: memref<9x9x512xbf16>, %b: memref<3x3x32x256x16x2xbf
 
 // -----
 
-// A sum over one dimension is taken in equal blocks, of 224 terms for 640.
-func.func private @pixels(%a: memref<14x14x640xbf16>, %b: memref<32x320x16x2xbf16>, %c: memref<14x14x512xf32>) attributes {lamina.kernel} {
-  loop.generic (y, x, n, k) in [14, 14, 512, 640] reads(%a[y, x, k] : memref<14x14x640xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<32x320x16x2xbf16>) writes([y, x, n] add into %c : memref<14x14x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+// A sum over one dimension is taken in equal blocks, of 224 terms for 640. Lines are padded, so that no access walks them as one.
+func.func private @pixels(%a: memref<14x15x640xbf16>, %b: memref<32x320x16x2xbf16>, %c: memref<14x14x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [14, 14, 512, 640] reads(%a[y, x, k] : memref<14x15x640xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<32x320x16x2xbf16>) writes([y, x, n] add into %c : memref<14x14x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
   ^bb0(%h: bf16, %g: bf16):
     %p = arith.extf %h : bf16 to f32
     %q = arith.extf %g : bf16 to f32
