@@ -93,15 +93,16 @@ def choose_block_rows(plan: ProductPlan, target: Target) -> int:
     if in_pairs or stream is not None:
         return _balanced(rows, wanted, TILE_ROWS if in_pairs else 1, min(rows, TILE_ROWS))
     panels = tuple(_panels(stage, shape, target) for stage, shape in products.items())
+    tile = max(tile_height(p.vectors, wanted, target) for p in panels)
+    if plan.bounded is not None:
+        return _balanced(rows, wanted, 1, tile)  # what its rows cost is not equal
     around, cores = prod(all_rows[:-1]), target.cores
     if panel_mode:
         # Where columns are divided among the cores as well, only the sum of all tasks counts.
         copied = blocked[0] is not None or copies_rows(*plan.first)
         cores = cores if copied and around * -(-rows // wanted) >= cores else 1
     block = even_rows(rows, wanted, around, panels, cores, target)
-    if block is not None:
-        return block
-    return _balanced(rows, wanted, 1, max(tile_height(p.vectors, wanted, target) for p in panels))
+    return _balanced(rows, wanted, 1, tile) if block is None else block
 
 
 def _panels(stage: Stage, shape: Contraction, target: Target) -> Panels:

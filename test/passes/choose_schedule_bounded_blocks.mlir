@@ -2,7 +2,7 @@
 
 // Rows with bounds are computed as far as any of their block, which is shorter for that.
 // CHECK-LABEL: @causal
-// CHECK-SAME:    block = 63>
+// CHECK-SAME:    block = 64>
 func.func private @causal(%q: tensor<1x2x1024x64xf32>, %0: tensor<2x32x64x32xf32>, %1: tensor<2x2x1024x32xf32>) -> tensor<1x2x1024x64xf32> attributes {lamina.kernel} {
   %2 = loop.generic (d0, d1, d2, d3) in [2, 1024, 1024, 64] reads(%q[0, d0, d1, d3] : tensor<1x2x1024x64xf32>, %0[d0, d2 floordiv 32, d3, d2 mod 32] : tensor<2x32x64x32xf32>) writes([0, d0, d1, d2] add : tensor<1x2x1024x1024xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.bounds = #loop.bounds<2, lower affine_map<(d0, d1, d2, d3) -> ()>, upper affine_map<(d0, d1, d2, d3) -> ((d1 + 1))>>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
   ^bb0(%3: f32, %4: f32):
