@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -35,7 +36,7 @@ def _contracted(
 @bounds("mm", "matmul", "bmm", "mv", "dot", "inner", "vdot", "__matmul__")
 def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Products of vectors, matrices and batches of them."""
-    for grouped in (_grouped_rows, _grouped_batches):
+    for grouped in (_grouped_rows, _grouped_batches, _grouped_sides):
         if (made := grouped(op.operands[0], op.operands[1], b)) is not None:
             return made
     move_together(op, b)
@@ -69,6 +70,37 @@ def _grouped_batches(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped
     if batches[0] != batches[1]:
         return None
     return Grouped(product(left.tensor, right.tensor, b), left.groups)
+
+
+def _grouped_sides(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped | None:
+    """Matrices, or batches of them, whose rows or columns are in groups; None for others."""
+    left, right = b.grouped(one), b.grouped(other)
+    batches = left.groups[:-2]
+    if len(left.groups) < 2 or len(left.groups) != len(right.groups):
+        return None
+    if {*left.groups, *right.groups} == {1}:
+        return None
+    if left.groups[-1] != 1 or right.groups[-2] != 1 or batches != right.groups[:-2]:
+        return None
+    x, y, front = left.tensor, right.tensor, sum(batches)
+    if (x.shape[:front], x.sizes[:front]) != (y.shape[:front], y.sizes[:front]):
+        return None
+    columns = y.shape[front + 1 :]
+    wide = [*y.shape[: front + 1], prod(columns)]
+    sizes = y.sizes if len(columns) == 1 else (*y.sizes[: front + 1], None)
+    matrix = Bounded(b.reshape(y.value, wide), sizes)
+    if prod(x.shape[:front]) == 1 and x.sizes[:front] == (None,) * front:
+        rows = Bounded(b.reshape(x.value, x.shape[front:]), x.sizes[front:])
+        plain = Bounded(b.reshape(matrix.value, wide[front:]), matrix.sizes[front:])
+        value = _rows_by_matrix(rows, plain, b).value
+    else:
+        between = [1] * (left.groups[-2] - 1)
+        shape = [*wide[:front], *between, *wide[front:]]
+        spread = (*matrix.sizes[:front], *([None] * len(between)), *matrix.sizes[front:])
+        value = product(x, Bounded(b.reshape(matrix.value, shape), spread), b).value
+    made = b.reshape(value, [*x.shape[:-1], *columns])
+    groups = (*left.groups[:-1], right.groups[-1])
+    return Grouped(Bounded(made, (*x.sizes[:-1], *y.sizes[front + 1 :])), groups)
 
 
 def _rows_by_matrix(tensor: Bounded, matrix: Bounded, b: BoundBuilder) -> Bounded:

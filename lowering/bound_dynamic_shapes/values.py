@@ -65,6 +65,11 @@ class Grouped:
         return [range(end - count, end) for end, count in zip(ends, self.groups, strict=True)]
 
 
+def ungrouped(tensor: Bounded) -> Grouped:
+    """A tensor as one each of whose dimensions is a group."""
+    return Grouped(tensor, (1,) * tensor.rank)
+
+
 def whole(value: SSAValue) -> Bounded:
     """A tensor without padding."""
     return Bounded(value, (None,) * len(shape_of(value)))

@@ -183,7 +183,7 @@ def _rebuild_split(
     """
     rank = len(op.extents)
     part = op.extents[dim] // count
-    digits = _dealt(count) if _is_masked(op, dim, reads) else [count]
+    digits = _dealt(count) if is_masked(op, dim) else [count]
     extents = list(op.extents)
     extents[dim] = part
     shift, number = (len(digits), 0) if in_front else (0, rank)
@@ -225,7 +225,7 @@ def _rebuild_split(
     block.erase_op(op)
 
 
-def _is_masked(op: GenericOp, dim: int, reads: Sequence[Forms]) -> bool:
+def is_masked(op: GenericOp, dim: int) -> bool:
     """Whether positions of a dimension may count up to a size of the call only.
 
     The body compares with it, or reads a row of truth values along the dimension.
@@ -239,10 +239,14 @@ def _is_masked(op: GenericOp, dim: int, reads: Sequence[Forms]) -> bool:
         isinstance(inner, arith.CmpiOp) and sizes.intersection(inner.operands)
         for inner in op.block.ops
     )
-    return compared or any(
-        _element(value) == i1 and len(read) == 1 and read[0].coefficient(dim)
-        for value, read in zip(op.inputs, reads, strict=True)
-    )
+    return compared or any(is_mask_along(op, number, dim) for number in range(len(op.inputs)))
+
+
+def is_mask_along(op: GenericOp, number: int, dim: int) -> bool:
+    """Whether a read is a row of truth values along a dimension."""
+    value = op.inputs[number]
+    is_row = _element(value) == i1 and len(shape_of(value)) == 1
+    return is_row and dim in op.read_maps[number].used_dims()
 
 
 def _dealt(count: int) -> list[int]:
