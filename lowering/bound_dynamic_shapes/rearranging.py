@@ -13,6 +13,7 @@ from lamina.lowering.bound_dynamic_shapes.grouping import (
     constant_told,
     count_told,
     factors,
+    move_together,
     regrouped_in_place,
     same_product,
 )
@@ -310,9 +311,13 @@ def _is_one(tensor: Bounded, dim: int) -> bool:
     return tensor.sizes[dim] is None and tensor.shape[dim] == 1
 
 
+@takes_groups
 @bounds("expand", "broadcast_to", "expand_as")
-def expand(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def expand(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Dimensions of one repeated, perhaps as often as data say."""
+    if (kept := _expanded_to_itself(op, b)) is not None:
+        return kept
+    move_together(op, b)
     tensor = b.tensor(op.arg("self"))
     if op.overload_name.startswith("expand_as"):
         other = b.tensor(op.arg("other"))
@@ -338,6 +343,20 @@ def expand(op: SchemaOp, b: BoundBuilder) -> Bounded:
             shape.append(tensor.shape[dim])
             sizes.append(tensor.sizes[dim])
     return b.bounded(b.expand(tensor.value, shape), sizes)
+
+
+def _expanded_to_itself(op: SchemaOp, b: BoundBuilder) -> Grouped | None:
+    """A tensor in groups that is expanded to the sizes it has; None for others."""
+    given = b.state.grouped.get(op.operands[0])
+    if given is None or op.overload_name.startswith("expand_as"):
+        return None
+    sizes = [b.number(entry) for entry in op.arg("size")]
+    own = [b.elements(given.tensor, dims) for dims in given.dims]
+    if len(own) != len(sizes):
+        return None
+    pairs = zip(own, sizes, strict=True)
+    is_same = all(size.constant == -1 or same_product([one], [size]) for one, size in pairs)
+    return given if is_same else None
 
 
 @bounds("broadcast_tensors")

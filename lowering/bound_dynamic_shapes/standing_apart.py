@@ -35,6 +35,7 @@ def standing_apart(op: Operation, b: BoundBuilder) -> Iterator[Groups | None]:
         yield None
         return
     groups, tensors = ready
+    tensors = {value: t for value, t in tensors.items() if t.value is not value}
     before = {value: b.state.tensors.get(value) for value in tensors}
     b.state.tensors.update(tensors)
     try:

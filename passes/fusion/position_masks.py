@@ -10,14 +10,17 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, i1
+from xdsl.dialects.builtin import TensorType, i1, i32, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.contraction import is_product
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_limits import MASK_OPS, NEAR_NESTS, SMALL_SHARE
+
+_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp)
+_CHOICES = (arith.SelectOp, arith.ConstantOp, arith.AndIOp, *_CASTS)
 
 
 def is_position_mask(nest: GenericOp) -> bool:
@@ -47,6 +50,38 @@ def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> b
     return any(_is_of_product(v, NEAR_NESTS) for v in reader.inputs if v is not value)
 
 
+def masks_places(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
+    """Whether a producer only chooses, by masks, between integers, or bits of them, and constants,
+    and its reader looks up at what it gives.
+
+    A place is asked for wherever the reader stands: where the reader itself chooses, what makes the
+    integers is asked for no more than where masks are true.
+    """
+    kind = value.type
+    if not isinstance(kind, TensorType) or kind.element_type not in (i32, i64):
+        return False
+    body = block_ops(producer.block)[:-1]
+    if not producer.is_pointwise or producer.sources or not body:
+        return False
+    if not all(
+        isinstance(op, (arith.SelectOp, arith.ConstantOp, arith.AndIOp, *_CASTS)) for op in body
+    ):
+        return False
+    if not any(isinstance(op, arith.SelectOp) for op in body):
+        return False
+    arguments = [a for a, v in zip(reader.block.args, reader.inputs, strict=False) if v is value]
+    return any(_is_place(argument) for argument in arguments)
+
+
+def _is_place(value: SSAValue) -> bool:
+    """Whether something is read at a value, cast to an index or an integer of another width."""
+    return any(
+        isinstance(use.operation, ReadOp)
+        or (isinstance(use.operation, _CASTS) and _is_place(use.operation.results[0]))
+        for use in value.uses
+    )
+
+
 def _is_of_product(value: SSAValue, nests: int) -> bool:
     """Whether a value is a product, pointwise nests after it looked through."""
     owner = value.owner
@@ -59,4 +94,4 @@ def _is_of_product(value: SSAValue, nests: int) -> bool:
     return any(_is_of_product(v, nests - 1) for v in owner.inputs)
 
 
-__all__ = ["masks_products"]
+__all__ = ["is_position_mask", "masks_places", "masks_products"]
