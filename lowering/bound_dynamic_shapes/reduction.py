@@ -202,6 +202,7 @@ def mean(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     return reduced_groups(made, given, places, b)
 
 
+@takes_groups
 @bounds(
     "var",
     "var.dim",
@@ -216,22 +217,28 @@ def mean(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     "std_mean.dim",
     "std_mean.correction",
 )
-def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def variance(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
     """The op itself along known dimensions; else sums of squared distances, in two passes.
 
     Distances are f64, as in torch: squares of f32 overflow and vanish where variances do not.
     """
-    tensor = b.tensor(op.arg("self"))
+    given = b.grouped(op.arg("self"))
+    places = reduced_dims(op, len(given.groups))
+    found = _variance(op, given.tensor, dims_of(given, places), b)
+    return [reduced_groups(made, given, places, b) for made in found]
+
+
+def _variance(op: SchemaOp, tensor: Bounded, dims: list[int], b: BoundBuilder) -> list[Bounded]:
     if not is_float(element_of(tensor.value)):
         raise b.refuse("is computed on real floats only")
     values = op.args()
-    dims = reduced_dims(op, tensor.rank)
     keepdim = bool(values.get("keepdim", False))
     sizes = kept_sizes(tensor, dims, keepdim)
     if all(tensor.sizes[dim] is None for dim in dims):
+        if values.get("dim") not in (None, []):
+            values["dim"] = dims
         made = b.op(op.overload_name, **{**values, "self": tensor.value}).results
-        found = [Bounded(value, sizes) for value in made]
-        return found[0] if len(found) == 1 else found
+        return [Bounded(value, sizes) for value in made]
     correction = values.get("correction", 1 if values.get("unbiased", True) else 0)
     element = _result_element(op)
     wide = Bounded(b.converted(tensor.value, computed_in(element)), tensor.sizes)
@@ -249,22 +256,27 @@ def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
         spread = b("sqrt.default", spread)
     spread = b.converted(spread, element)
     if not packet.endswith("mean"):
-        return Bounded(spread, sizes)
+        return [Bounded(spread, sizes)]
     if not keepdim:
         kept = [e for d, e in enumerate(tensor.shape) if d not in dims]
         center = b.reshape(center, kept)
     return [Bounded(spread, sizes), Bounded(b.converted(center, element), sizes)]
 
 
+@takes_groups
 @bounds("linalg_vector_norm", "norm.ScalarOpt_dim", "norm.Scalar")
-def norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def norm(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """A norm of positive order, to which zeros add nothing."""
-    tensor = b.tensor(op.arg("self"))
-    values = op.args()
+    given = b.grouped(op.arg("self"))
+    tensor, values = given.tensor, op.args()
     order = values.get("ord", values.get("p"))
     order = 2 if order is None else order
     if not isinstance(order, int | float) or order < 0:
         raise b.refuse(f"the order {order} is not computed over a size that depends on data")
-    dims = reduced_dims(op, tensor.rank)
+    places = reduced_dims(op, len(given.groups))
+    dims = dims_of(given, places)
+    if values.get("dim") not in (None, []):
+        values["dim"] = dims
     made = b(op.overload_name, **{**values, "self": b.filled(tensor, 0, dims)})
-    return Bounded(made, kept_sizes(tensor, dims, bool(values.get("keepdim", False))))
+    found = Bounded(made, kept_sizes(tensor, dims, bool(values.get("keepdim", False))))
+    return reduced_groups(found, given, places, b)

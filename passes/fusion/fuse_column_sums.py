@@ -32,9 +32,9 @@ from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, nests_of
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
+from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 from lamina.passes.loop.split_dim import is_divisible, split_dim
-from lamina.passes.loop.split_reductions import is_masked
 
 
 @dataclass(frozen=True)

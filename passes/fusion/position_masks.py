@@ -11,7 +11,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i1, i32, i64
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp
@@ -48,6 +48,36 @@ def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> b
     if sum(map(value_bytes, producer.inputs)) * SMALL_SHARE > prod(producer.extents):
         return False
     return any(_is_of_product(v, NEAR_NESTS) for v in reader.inputs if v is not value)
+
+
+def is_masked(op: GenericOp, dim: int) -> bool:
+    """Whether positions of a dimension may count up to a size of the call only.
+
+    The body compares with it, or reads a row of truth values along the dimension.
+    """
+    sizes = {
+        argument
+        for argument, value in zip(op.block.args, op.inputs, strict=False)
+        if _kind(value) == (i64, 0)
+    }
+    compared = any(
+        isinstance(inner, arith.CmpiOp) and sizes.intersection(inner.operands)
+        for inner in op.block.ops
+    )
+    return compared or any(_is_mask_along(op, number, dim) for number in range(len(op.inputs)))
+
+
+def _is_mask_along(op: GenericOp, number: int, dim: int) -> bool:
+    """Whether a read is a row of truth values along a dimension."""
+    is_row = _kind(op.inputs[number]) == (i1, 1)
+    return is_row and dim in op.read_maps[number].used_dims()
+
+
+def _kind(value: SSAValue) -> tuple[Attribute, int]:
+    """The element type and the rank of a tensor."""
+    kind = value.type
+    assert isinstance(kind, TensorType)
+    return kind.element_type, kind.get_num_dims()
 
 
 def masks_places(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
@@ -94,4 +124,4 @@ def _is_of_product(value: SSAValue, nests: int) -> bool:
     return any(_is_of_product(v, nests - 1) for v in owner.inputs)
 
 
-__all__ = ["is_position_mask", "masks_places", "masks_products"]
+__all__ = ["is_masked", "is_position_mask", "masks_places", "masks_products"]

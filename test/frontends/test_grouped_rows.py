@@ -54,7 +54,16 @@ def _columns(x: Any, weight: Any, ids: Any) -> Any:
     return made, rows.sum((1, 3))
 
 
-_ALL = (_experts, _norms, _losses, _squares, _columns)
+def _spread(x: Any, weight: Any, ids: Any) -> Any:
+    """What channels of an image of two sizes have in common, and their means and deviations."""
+    batch, length, width = x.shape
+    image = (x[:, :, None] * x[:, None]).permute(0, 3, 1, 2).reshape(batch, width, length * length)
+    grams = image @ image.transpose(1, 2) / 8
+    rows = x.reshape(batch * length, width)
+    return grams, image.std(-1, unbiased=False), image.norm(dim=-1), rows.var(1), rows.norm(dim=0)
+
+
+_ALL = (_experts, _norms, _losses, _squares, _columns, _spread)
 
 
 class _Module(torch.nn.Module):
