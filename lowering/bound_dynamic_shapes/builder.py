@@ -17,6 +17,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
     Number,
     State,
     known,
+    ungrouped,
     whole,
 )
 from lamina.lowering.conversion import Builder
@@ -51,8 +52,7 @@ class BoundBuilder(Builder):
         found = self.state.grouped.get(value)
         if found is not None:
             return found
-        tensor = self.tensor(value)
-        return Grouped(tensor, (1,) * tensor.rank)
+        return ungrouped(self.tensor(value))
 
     def number(self, value: SSAValue | float) -> Number:
         """A number among the operands, or a constant."""

@@ -10,10 +10,12 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.compaction import compaction, flattened
+from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.selecting import coordinates, truth
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.bound_dynamic_shapes.standing_apart import in_groups
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped
 from lamina.lowering.tensor_types import element_of, normalized
 
 
@@ -108,13 +110,17 @@ def _index_sizes(tensor: Bounded, indices: list[Bounded | None]) -> tuple[Count,
     return (*rest[:at], *common, *rest[at:])
 
 
+@takes_groups
 @bounds("embedding")
-def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Rows at places, none of which is negative."""
-    table, index = b.tensor(op.arg("weight")), b.tensor(op.arg("indices"))
+    if op.arg("weight") in b.state.grouped:
+        move_together(op, b)
+    table, given = b.tensor(op.arg("weight")), b.grouped(op.arg("indices"))
+    index = given.tensor
     safe = in_range(index, table, 0, b, wraps=False)
     value = b("embedding.default", table.value, safe.value)
-    return Bounded(value, (*index.sizes, *table.sizes[1:]))
+    return in_groups(Bounded(value, (*index.sizes, *table.sizes[1:])), (*given.groups, 1))
 
 
 @bounds("index_select")
@@ -131,12 +137,35 @@ def index_select(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(value, (*tensor.sizes[:dim], *taken, *tensor.sizes[dim + 1 :]))
 
 
+@takes_groups
 @bounds("gather", "take_along_dim")
-def gather(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def gather(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Elements at places along one dimension."""
     values = op.args()
-    tensor = b.tensor(values["self"])
-    index = b.tensor(values["index" if "index" in values else "indices"])
+    name = "index" if "index" in values else "indices"
+    tensor, index = b.grouped(values["self"]), b.grouped(values[name])
+    rank = len(tensor.groups)
+    if values["dim"] is not None and rank and _are_alike(tensor, index, values["dim"] % rank):
+        dim = tensor.dims[values["dim"] % rank][0]
+        return in_groups(_gathered(op, tensor.tensor, index.tensor, dim, b), tensor.groups)
+    move_together(op, b)
+    return _gathered(op, b.tensor(values["self"]), b.tensor(values[name]), values["dim"], b)
+
+
+def _are_alike(tensor: Grouped, index: Grouped, place: int) -> bool:
+    """Whether both are in the same groups, but for the dimension at a place, which is one."""
+    if tensor.groups != index.groups or tensor.groups[place] != 1:
+        return False
+    (along,) = tensor.dims[place]
+    one, other = tensor.tensor, index.tensor
+    dims = [dim for dim in range(one.rank) if dim != along]
+    return all(one.sizes[d] is other.sizes[d] and one.shape[d] == other.shape[d] for d in dims)
+
+
+def _gathered(
+    op: SchemaOp, tensor: Bounded, index: Bounded, given: int | None, b: BoundBuilder
+) -> Bounded:
+    values = {**op.args(), "dim": given}
     if values["dim"] is None or not tensor.rank or index.rank != tensor.rank:
         raise b.refuse("takes a dimension here, and indices of the tensor's rank")
     dim = normalized(values["dim"], tensor.rank)

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import i64
+from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.reduction import computed_in, mean_over
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped
 from lamina.lowering.tensor_types import element_of, rank_of
 
 _NONE, _MEAN, _SUM = 0, 1, 2
@@ -41,10 +44,17 @@ def distance_loss(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(b("sum.default", b.filled(loss, 0)), ())
 
 
+@takes_groups
 @bounds("cross_entropy_loss", "nll_loss", "nll_loss_nd", "nll_loss_forward")
 def class_loss(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     """Padding is a class that the loss ignores, and that its mean does not count."""
     values = op.args()
+    given = b.grouped(values["self"]), b.grouped(values["target"])
+    if values.get("reduction") in (_MEAN, _SUM) and values.get("weight") is None:
+        found = _of_joined(op, *given, b)
+        if found is not None:
+            return list(found) if len(op.results) > 1 else found[0]
+    move_together(op, b)
     tensor, target = b.tensor(values["self"]), b.tensor(values["target"])
     if element_of(target.value) != i64 or tensor.rank < 2 or tensor.dynamic_dims not in ([], [0]):
         raise b.refuse(
@@ -58,7 +68,7 @@ def class_loss(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     values["target"] = b.filled(target, values["ignore_index"])
     of_all = values.get("reduction") in (_MEAN, _SUM) and values.get("weight") is None
     if of_all and len(sizes) == 1:
-        total, count = _of_samples(op.overload_name, values, sizes, b)
+        total, count = _of_samples(op.overload_name, values, target, b)
         return [total, count] if len(op.results) > 1 else total
     made: Any = b.op(op.overload_name, **values).results
     found = [
@@ -68,8 +78,28 @@ def class_loss(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     return found[0] if len(found) == 1 else found
 
 
+def _of_joined(
+    op: SchemaOp, scores: Grouped, target: Grouped, b: BoundBuilder
+) -> tuple[Bounded, Bounded] | None:
+    """The loss of samples that several dimensions have been joined to, as those of a text; and how
+    many count. None for others."""
+    rows, tensor, classes = scores.tensor, target.tensor, scores.tensor.shape[-1]
+    if scores.groups != (len(rows.sizes) - 1, 1) or target.groups != (tensor.rank,):
+        return None
+    if tensor.rank < 2 or rows.sizes != (*tensor.sizes, None) or rows.shape[:-1] != tensor.shape:
+        return None
+    values = op.args()
+    if element_of(tensor.value) != i64:
+        return None
+    count = prod(tensor.shape)
+    values["self"] = b.reshape(rows.value, [count, classes])
+    kept = b.filled(tensor, values["ignore_index"])
+    values["target"] = b.reshape(kept, [count])
+    return _of_samples(op.overload_name, values, tensor, b)
+
+
 def _of_samples(
-    name: str, values: dict[str, Any], sizes: tuple[Count, ...], b: BoundBuilder
+    name: str, values: dict[str, Any], target: Bounded, b: BoundBuilder
 ) -> tuple[Bounded, Bounded]:
     """The loss of all samples, and how many count, by the loss of each, whose sum ends where they
     do: that padding has no class is not seen where its number comes from another kernel.
@@ -77,10 +107,13 @@ def _of_samples(
     Half floats are summed and divided in f32."""
     each = b.op(name, **{**values, "reduction": _NONE}).results[0]
     own, wide = element_of(each), computed_in(element_of(each))
-    total = b("sum.default", b.filled(Bounded(b.converted(each, wide), sizes), 0))
     is_counted = b("ne.Scalar", values["target"], values["ignore_index"])
-    ones = b.converted(is_counted, wide)
-    count = b("sum.default", b.filled(Bounded(ones, sizes), 0))
+
+    def summed(numbers: SSAValue) -> SSAValue:
+        apart = b.reshape(b.converted(numbers, wide), target.shape)
+        return b("sum.default", b.filled(Bounded(apart, target.sizes), 0))
+
+    total, count = summed(each), summed(is_counted)
     if values["reduction"] == _MEAN:
         total = b("div.Tensor", total, count)
     total, count = b.converted(total, own), b.converted(count, own)

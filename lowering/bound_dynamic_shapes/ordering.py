@@ -11,8 +11,9 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.reduction import greatest_of, least_of
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number
+from lamina.lowering.bound_dynamic_shapes.standing_apart import in_groups, row_of
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, Number
 from lamina.lowering.tensor_types import element_of, is_float, normalized
 
 
@@ -44,14 +45,15 @@ def sort(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     return found[0] if len(found) == 1 else found
 
 
+@takes_groups
 @bounds("topk")
-def topk(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
+def topk(op: SchemaOp, b: BoundBuilder) -> list[Bounded | Grouped]:
     """The first entries in order, of which data may say how many; there must be as many."""
     values = op.args()
-    tensor = b.tensor(values["self"])
+    given, dim = row_of(op, values["self"], values["dim"], b)
+    tensor = given.tensor
     if not tensor.rank:
         raise b.refuse("k of a tensor without dimensions depends on data", "a constant k")
-    dim = normalized(values["dim"], tensor.rank)
     extent, size = tensor.shape[dim], b.size(tensor, dim)
     k = as_size(b.number(values["k"]), b, extent)
     value = behind(tensor, dim, bool(values["largest"]), b)
@@ -67,17 +69,18 @@ def topk(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
     made = b.op("topk.default", value, most, dim, values["largest"], is_sorted).results
     sizes: list[Number | Count] = list(tensor.sizes)
     sizes[dim] = k
-    return [b.bounded(result, sizes) for result in made]
+    return [in_groups(b.bounded(result, sizes), given.groups) for result in made]
 
 
+@takes_groups
 @bounds("cumsum", "cumprod", "cummax", "cummin", "logcumsumexp")
-def cumulative(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def cumulative(op: SchemaOp, b: BoundBuilder) -> list[Bounded | Grouped]:
     """Padding comes last, so that no running value of an element sees it."""
     values = op.args()
-    tensor = b.tensor(values["self"])
-    made: Any = b.op(op.overload_name, **{**values, "self": tensor.value}).results
-    found = [Bounded(value, tensor.sizes) for value in made]
-    return found[0] if len(found) == 1 else found
+    given, dim = row_of(op, values["self"], values["dim"], b)
+    tensor = given.tensor
+    made: Any = b.op(op.overload_name, **{**values, "self": tensor.value, "dim": dim}).results
+    return [in_groups(Bounded(value, tensor.sizes), given.groups) for value in made]
 
 
 @bounds("flip")

@@ -12,8 +12,9 @@ from lamina.dialects import aten
 from lamina.dialects.elementwise import FUNCTIONS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.bound_dynamic_shapes.standing_apart import in_groups, standing_apart
+from lamina.lowering.bound_dynamic_shapes.table import TAKE_GROUPS, bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped
 from lamina.lowering.tensor_types import element_of, is_float, is_integer
 
 _DIVISIONS = frozenset(
@@ -67,7 +68,16 @@ def common_sizes(tensors: Sequence[Bounded]) -> tuple[SSAValue | None, ...]:
     )
 
 
-def pointwise(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def pointwise(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
+    """The op on padded tensors, whose dimensions may stand in groups."""
+    with standing_apart(op, b) as groups:
+        return [in_groups(made, groups) for made in _pointwise(op, b)]
+
+
+TAKE_GROUPS.add(pointwise)
+
+
+def _pointwise(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
     """The op on padded tensors; divisors are made 1 in the padding, where integers would trap."""
     name, arguments = _with_tensors_for_numbers(op, op.args(), b)
     operands = {
@@ -79,8 +89,7 @@ def pointwise(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
     sizes = common_sizes(list(ready.values()))
     given = {**arguments, **{k: _safe(op, k, v, b) for k, v in ready.items()}}
     results = b.op(name, **given).results
-    made = [Bounded(result, sizes) for result in results]
-    return made[0] if len(made) == 1 else made
+    return [Bounded(result, sizes) for result in results]
 
 
 def _is_tensor(value: Any) -> bool:
@@ -152,6 +161,7 @@ def _numbers_made(
     return form, {key: value for key, value in made.items() if key in accepted}
 
 
+@takes_groups
 @bounds(
     "_to_copy",
     "to.dtype",
@@ -202,6 +212,6 @@ def _numbers_made(
     "special_ndtr",
     "_prelu_kernel",
 )
-def untagged(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def untagged(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
     """Ops that are pointwise without torch's tag."""
     return pointwise(op, b)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 
 from xdsl.ir import SSAValue
 
@@ -10,6 +11,7 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
+from lamina.lowering.bound_dynamic_shapes.standing_apart import in_groups
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped
 from lamina.lowering.tensor_types import shape_of
@@ -35,7 +37,7 @@ def _contracted(
 @bounds("mm", "matmul", "bmm", "mv", "dot", "inner", "vdot", "__matmul__")
 def matmul(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Products of vectors, matrices and batches of them."""
-    for grouped in (_grouped_rows, _grouped_batches):
+    for grouped in (_grouped_rows, _grouped_batches, _grouped_sides, _grouped_terms):
         if (made := grouped(op.operands[0], op.operands[1], b)) is not None:
             return made
     move_together(op, b)
@@ -69,6 +71,59 @@ def _grouped_batches(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped
     if batches[0] != batches[1]:
         return None
     return Grouped(product(left.tensor, right.tensor, b), left.groups)
+
+
+def _grouped_sides(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped | None:
+    """Matrices, or batches of them, whose rows or columns are in groups; None for others."""
+    left, right = b.grouped(one), b.grouped(other)
+    batches = left.groups[:-2]
+    if len(left.groups) < 2 or len(left.groups) != len(right.groups):
+        return None
+    if {*left.groups, *right.groups} == {1}:
+        return None
+    if left.groups[-1] != 1 or right.groups[-2] != 1 or batches != right.groups[:-2]:
+        return None
+    x, y, front = left.tensor, right.tensor, sum(batches)
+    if (x.shape[:front], x.sizes[:front]) != (y.shape[:front], y.sizes[:front]):
+        return None
+    columns = y.shape[front + 1 :]
+    wide = [*y.shape[: front + 1], prod(columns)]
+    sizes = y.sizes if len(columns) == 1 else (*y.sizes[: front + 1], None)
+    matrix = Bounded(b.reshape(y.value, wide), sizes)
+    if prod(x.shape[:front]) == 1 and x.sizes[:front] == (None,) * front:
+        rows = Bounded(b.reshape(x.value, x.shape[front:]), x.sizes[front:])
+        plain = Bounded(b.reshape(matrix.value, wide[front:]), matrix.sizes[front:])
+        value = _rows_by_matrix(rows, plain, b).value
+    else:
+        between = [1] * (left.groups[-2] - 1)
+        shape = [*wide[:front], *between, *wide[front:]]
+        spread = (*matrix.sizes[:front], *([None] * len(between)), *matrix.sizes[front:])
+        value = product(x, Bounded(b.reshape(matrix.value, shape), spread), b).value
+    made = b.reshape(value, [*x.shape[:-1], *columns])
+    groups = (*left.groups[:-1], right.groups[-1])
+    return Grouped(Bounded(made, (*x.sizes[:-1], *y.sizes[front + 1 :])), groups)
+
+
+def _grouped_terms(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Bounded | Grouped | None:
+    """Batches of matrices that sum over a group: a product for each position of its outer
+    dimensions, of which those that count are added up. None for others."""
+    left, right = b.grouped(one), b.grouped(other)
+    batches, terms = left.groups[:-2], left.groups[-1:]
+    if len(left.groups) < 3 or left.groups[-2] != 1 or terms == (1,):
+        return None
+    if right.groups != (*batches, *terms, 1):
+        return None
+    x, y, front = left.tensor, right.tensor, sum(batches)
+    own, its = [*range(front), *range(front + 1, x.rank)], list(range(x.rank - 1))
+    if [(x.shape[d], x.sizes[d]) for d in own] != [(y.shape[d], y.sizes[d]) for d in its]:
+        return None
+    order = [*own[:-1], front, own[-1]]
+    turned = b("permute.default", x.value, order)
+    made = product(Bounded(turned, tuple(x.sizes[d] for d in order)), y, b)
+    outer = list(range(front, made.rank - 2))
+    total = b("sum.dim_IntList", b.filled(made, 0, outer), outer)
+    sizes = (*made.sizes[:front], *made.sizes[-2:])
+    return in_groups(Bounded(total, sizes), (*batches, 1, 1))
 
 
 def _rows_by_matrix(tensor: Bounded, matrix: Bounded, b: BoundBuilder) -> Bounded:

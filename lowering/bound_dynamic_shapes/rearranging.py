@@ -13,15 +13,19 @@ from lamina.lowering.bound_dynamic_shapes.grouping import (
     constant_told,
     count_told,
     factors,
+    move_together,
     regrouped_in_place,
     same_product,
 )
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
+from lamina.lowering.bound_dynamic_shapes.standing_apart import dims_of, in_groups
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, Number, known
 from lamina.lowering.tensor_types import normalized, normalized_dims
+
+_CONJUGATED = ("matrix_H", "mH", "adjoint")
 
 
 @takes_groups
@@ -42,7 +46,7 @@ def view_as(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 
 @bounds("flatten.using_ints", "ravel")
-def flatten(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def flatten(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Dimensions joined."""
     tensor = b.tensor(op.arg("self"))
     rank = tensor.rank
@@ -53,7 +57,8 @@ def flatten(op: SchemaOp, b: BoundBuilder) -> Bounded:
         return Bounded(b.reshape(tensor.value, [1]), (None,))
     sizes = [b.size(tensor, d) for d in range(rank)]
     joined = b.elements(tensor, range(first, last + 1))
-    return reshaped_to(tensor, [*sizes[:first], joined, *sizes[last + 1 :]], b)
+    sizes = [*sizes[:first], joined, *sizes[last + 1 :]]
+    return _in_place(tensor, sizes, b) or reshaped_to(tensor, sizes, b)
 
 
 @bounds("unflatten.int")
@@ -222,45 +227,50 @@ def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     return regrouped(tensor, sizes, b)
 
 
-def _moved(tensor: Bounded, order: list[int], b: BoundBuilder) -> Bounded:
+def _moved(given: Grouped, places: list[int], b: BoundBuilder) -> Bounded | Grouped:
+    tensor, order = given.tensor, dims_of(given, places)
     if order == list(range(tensor.rank)):
-        return tensor
+        return in_groups(tensor, given.groups)
     value = b("permute.default", tensor.value, order)
-    return Bounded(value, tuple(tensor.sizes[d] for d in order))
+    moved = Bounded(value, tuple(tensor.sizes[d] for d in order))
+    return in_groups(moved, tuple(given.groups[place] for place in places))
 
 
+@takes_groups
 @bounds("permute", "permute_copy")
-def permute(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def permute(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Dimensions in another order."""
-    tensor = b.tensor(op.arg("self"))
-    return _moved(tensor, normalized_dims(op.arg("dims"), tensor.rank), b)
+    given = b.grouped(op.arg("self"))
+    return _moved(given, normalized_dims(op.arg("dims"), len(given.groups)), b)
 
 
+@takes_groups
 @bounds("transpose.int", "swapaxes", "swapdims", "t", "numpy_T", "mT", "matrix_H", "mH", "adjoint")
-def transpose(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def transpose(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Two dimensions swapped, or all of them reversed."""
-    tensor = b.tensor(op.arg("self"))
-    rank = tensor.rank
+    tensor = b.grouped(op.arg("self"))
+    rank = len(tensor.groups)
     order = list(range(rank))
     if op.overload_name == "numpy_T.default":
         return _moved(tensor, order[::-1], b)
     if rank < 2:
-        return tensor
+        return in_groups(tensor.tensor, tensor.groups)
     given = op.args()
     names = [name for name in ("dim0", "dim1", "axis0", "axis1") if name in given]
     one, other = (normalized(given[n], rank) for n in names) if names else (rank - 2, rank - 1)
     order[one], order[other] = order[other], order[one]
     found = _moved(tensor, order, b)
-    if op.overload_name.split(".")[0] in ("matrix_H", "mH", "adjoint"):
+    if isinstance(found, Bounded) and op.overload_name.split(".")[0] in _CONJUGATED:
         return Bounded(b("conj_physical.default", found.value), found.sizes)
     return found
 
 
+@takes_groups
 @bounds("movedim.int", "movedim.intlist", "moveaxis.int", "moveaxis.intlist")
-def movedim(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def movedim(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Some dimensions moved to other places."""
-    tensor = b.tensor(op.arg("self"))
-    rank = tensor.rank
+    tensor = b.grouped(op.arg("self"))
+    rank = len(tensor.groups)
     source = normalized_dims(op.arg("source"), rank)
     target = normalized_dims(op.arg("destination"), rank)
     placed = dict(zip(target, source, strict=True))
@@ -268,30 +278,46 @@ def movedim(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return _moved(tensor, [placed[d] if d in placed else next(rest) for d in range(rank)], b)
 
 
+@takes_groups
 @bounds("unsqueeze")
-def unsqueeze(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def unsqueeze(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """A new dimension of one."""
-    tensor = b.tensor(op.arg("self"))
-    dim = op.arg("dim") % (tensor.rank + 1)
+    given = b.grouped(op.arg("self"))
+    tensor, place = given.tensor, op.arg("dim") % (len(given.groups) + 1)
+    dim = sum(given.groups[:place])
     value = b("unsqueeze.default", tensor.value, dim)
-    return Bounded(value, (*tensor.sizes[:dim], None, *tensor.sizes[dim:]))
+    made = Bounded(value, (*tensor.sizes[:dim], None, *tensor.sizes[dim:]))
+    return in_groups(made, (*given.groups[:place], 1, *given.groups[place:]))
 
 
+@takes_groups
 @bounds("squeeze", "squeeze.dim", "squeeze.dims")
-def squeeze(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def squeeze(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Static dimensions of one are dropped; one whose size depends on data stays."""
-    tensor = b.tensor(op.arg("self"))
+    given = b.grouped(op.arg("self"))
+    tensor, rank = given.tensor, len(given.groups)
     asked = None if op.overload_name == "squeeze.default" else op.arg("dim")
-    dims = normalized_dims(asked, tensor.rank) if asked != [] else []
-    gone = {d for d in dims if tensor.sizes[d] is None and tensor.shape[d] == 1}
-    kept = [d for d in range(tensor.rank) if d not in gone]
+    places = normalized_dims(asked, rank) if asked != [] else []
+    alone = [p for p in places if given.groups[p] == 1]
+    gone = [p for p in alone if _is_one(tensor, given.dims[p][0])]
+    left = [place for place in range(rank) if place not in gone]
+    kept = dims_of(given, left)
     value = b.reshape(tensor.value, [tensor.shape[d] for d in kept])
-    return Bounded(value, tuple(tensor.sizes[d] for d in kept))
+    made = Bounded(value, tuple(tensor.sizes[d] for d in kept))
+    return in_groups(made, tuple(given.groups[place] for place in left))
 
 
+def _is_one(tensor: Bounded, dim: int) -> bool:
+    return tensor.sizes[dim] is None and tensor.shape[dim] == 1
+
+
+@takes_groups
 @bounds("expand", "broadcast_to", "expand_as")
-def expand(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def expand(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Dimensions of one repeated, perhaps as often as data say."""
+    if (kept := _expanded_to_itself(op, b)) is not None:
+        return kept
+    move_together(op, b)
     tensor = b.tensor(op.arg("self"))
     if op.overload_name.startswith("expand_as"):
         other = b.tensor(op.arg("other"))
@@ -317,6 +343,20 @@ def expand(op: SchemaOp, b: BoundBuilder) -> Bounded:
             shape.append(tensor.shape[dim])
             sizes.append(tensor.sizes[dim])
     return b.bounded(b.expand(tensor.value, shape), sizes)
+
+
+def _expanded_to_itself(op: SchemaOp, b: BoundBuilder) -> Grouped | None:
+    """A tensor in groups that is expanded to the sizes it has; None for others."""
+    given = b.state.grouped.get(op.operands[0])
+    if given is None or op.overload_name.startswith("expand_as"):
+        return None
+    sizes = [b.number(entry) for entry in op.arg("size")]
+    own = [b.elements(given.tensor, dims) for dims in given.dims]
+    if len(own) != len(sizes):
+        return None
+    pairs = zip(own, sizes, strict=True)
+    is_same = all(size.constant == -1 or same_product([one], [size]) for one, size in pairs)
+    return given if is_same else None
 
 
 @bounds("broadcast_tensors")

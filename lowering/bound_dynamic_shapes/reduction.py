@@ -10,8 +10,10 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count
+from lamina.lowering.bound_dynamic_shapes.grouping import move_together
+from lamina.lowering.bound_dynamic_shapes.standing_apart import dims_of, reduced_groups
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, ungrouped
 from lamina.lowering.tensor_types import (
     element_of,
     is_bool,
@@ -61,6 +63,17 @@ _NEUTRAL: dict[str, Callable[[Attribute], Any]] = {
 }
 """What changes nothing, by packet and element type."""
 
+_OVER_SEVERAL = {
+    **{name: name for name in ("sum.default", "nansum.default", "count_nonzero.default")},
+    **{name: name for name in ("any.default", "all.default", "prod.default")},
+    **{name: name for name in ("max.default", "min.default", "amax.default", "amin.default")},
+    **{name: name for name in ("sum.dim_IntList", "count_nonzero.dim_IntList")},
+    **{name: name for name in ("any.dims", "all.dims", "logsumexp.default")},
+    "any.dim": "any.dims",
+    "all.dim": "all.dims",
+}
+"""The forms of reductions that take several dimensions; of others elements are moved together."""
+
 _NEEDS_ELEMENTS = frozenset({"amax", "amin", "max", "min", "argmax", "argmin"})
 
 
@@ -78,6 +91,7 @@ def kept_sizes(tensor: Bounded, dims: Sequence[int], keepdim: bool) -> tuple[Cou
     )
 
 
+@takes_groups
 @bounds(
     "sum",
     "sum.dim_IntList",
@@ -102,11 +116,17 @@ def kept_sizes(tensor: Bounded, dims: Sequence[int], keepdim: bool) -> tuple[Cou
     "argmin",
     "logsumexp",
 )
-def reduction(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def reduction(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
     """The op with neutral elements in the padding that it reduces."""
-    tensor = b.tensor(op.arg("self"))
-    packet = op.overload_name.partition(".")[0]
-    dims = reduced_dims(op, tensor.rank)
+    name, packet = op.overload_name, op.overload_name.partition(".")[0]
+    given = b.grouped(op.arg("self"))
+    places = reduced_dims(op, len(given.groups))
+    if any(given.groups[place] > 1 for place in places):
+        name = _OVER_SEVERAL.get(name, "")
+    if not name:
+        move_together(op, b)
+        given, name = ungrouped(b.tensor(op.arg("self"))), op.overload_name
+    tensor, dims = given.tensor, dims_of(given, places)
     if is_complex(element_of(tensor.value)) and packet not in ("sum", "prod"):
         raise b.refuse("is not computed on complex numbers of unknown number")
     if packet in _NEEDS_ELEMENTS:
@@ -117,10 +137,13 @@ def reduction(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
             dims = [0]
     neutral = _NEUTRAL[packet](element_of(tensor.value))
     values = {**op.args(), "self": b.filled(tensor, neutral, dims)}
-    made = b.op(op.overload_name, **values).results
+    if values.get("dim") not in (None, []):
+        values["dim"] = (
+            dims[0] if isinstance(values["dim"], int) and name == op.overload_name else dims
+        )
+    made = b.op(name, **values).results
     sizes = kept_sizes(tensor, dims, bool(values.get("keepdim", False)))
-    found = [Bounded(value, sizes) for value in made]
-    return found[0] if len(found) == 1 else found
+    return [reduced_groups(Bounded(value, sizes), given, places, b) for value in made]
 
 
 def _first_in_order(tensor: Bounded, b: BoundBuilder) -> Bounded:
@@ -166,16 +189,20 @@ def mean_over(tensor: Bounded, dims: Sequence[int], keepdim: bool, b: BoundBuild
     return _mean(Bounded(wide, tensor.sizes), dims, keepdim, b)[0]
 
 
+@takes_groups
 @bounds("mean", "mean.dim")
-def mean(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def mean(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Sum by number of elements, in the result's dtype."""
-    tensor = b.tensor(op.arg("self"))
-    dims = reduced_dims(op, tensor.rank)
+    given = b.grouped(op.arg("self"))
+    tensor, places = given.tensor, reduced_dims(op, len(given.groups))
+    dims = dims_of(given, places)
     keepdim = bool(op.args().get("keepdim", False))
     converted = Bounded(b.converted(tensor.value, _result_element(op)), tensor.sizes)
-    return Bounded(mean_over(converted, dims, keepdim, b), kept_sizes(tensor, dims, keepdim))
+    made = Bounded(mean_over(converted, dims, keepdim, b), kept_sizes(tensor, dims, keepdim))
+    return reduced_groups(made, given, places, b)
 
 
+@takes_groups
 @bounds(
     "var",
     "var.dim",
@@ -190,22 +217,28 @@ def mean(op: SchemaOp, b: BoundBuilder) -> Bounded:
     "std_mean.dim",
     "std_mean.correction",
 )
-def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def variance(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
     """The op itself along known dimensions; else sums of squared distances, in two passes.
 
     Distances are f64, as in torch: squares of f32 overflow and vanish where variances do not.
     """
-    tensor = b.tensor(op.arg("self"))
+    given = b.grouped(op.arg("self"))
+    places = reduced_dims(op, len(given.groups))
+    found = _variance(op, given.tensor, dims_of(given, places), b)
+    return [reduced_groups(made, given, places, b) for made in found]
+
+
+def _variance(op: SchemaOp, tensor: Bounded, dims: list[int], b: BoundBuilder) -> list[Bounded]:
     if not is_float(element_of(tensor.value)):
         raise b.refuse("is computed on real floats only")
     values = op.args()
-    dims = reduced_dims(op, tensor.rank)
     keepdim = bool(values.get("keepdim", False))
     sizes = kept_sizes(tensor, dims, keepdim)
     if all(tensor.sizes[dim] is None for dim in dims):
+        if values.get("dim") not in (None, []):
+            values["dim"] = dims
         made = b.op(op.overload_name, **{**values, "self": tensor.value}).results
-        found = [Bounded(value, sizes) for value in made]
-        return found[0] if len(found) == 1 else found
+        return [Bounded(value, sizes) for value in made]
     correction = values.get("correction", 1 if values.get("unbiased", True) else 0)
     element = _result_element(op)
     wide = Bounded(b.converted(tensor.value, computed_in(element)), tensor.sizes)
@@ -223,22 +256,27 @@ def variance(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
         spread = b("sqrt.default", spread)
     spread = b.converted(spread, element)
     if not packet.endswith("mean"):
-        return Bounded(spread, sizes)
+        return [Bounded(spread, sizes)]
     if not keepdim:
         kept = [e for d, e in enumerate(tensor.shape) if d not in dims]
         center = b.reshape(center, kept)
     return [Bounded(spread, sizes), Bounded(b.converted(center, element), sizes)]
 
 
+@takes_groups
 @bounds("linalg_vector_norm", "norm.ScalarOpt_dim", "norm.Scalar")
-def norm(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def norm(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """A norm of positive order, to which zeros add nothing."""
-    tensor = b.tensor(op.arg("self"))
-    values = op.args()
+    given = b.grouped(op.arg("self"))
+    tensor, values = given.tensor, op.args()
     order = values.get("ord", values.get("p"))
     order = 2 if order is None else order
     if not isinstance(order, int | float) or order < 0:
         raise b.refuse(f"the order {order} is not computed over a size that depends on data")
-    dims = reduced_dims(op, tensor.rank)
+    places = reduced_dims(op, len(given.groups))
+    dims = dims_of(given, places)
+    if values.get("dim") not in (None, []):
+        values["dim"] = dims
     made = b(op.overload_name, **{**values, "self": b.filled(tensor, 0, dims)})
-    return Bounded(made, kept_sizes(tensor, dims, bool(values.get("keepdim", False))))
+    found = Bounded(made, kept_sizes(tensor, dims, bool(values.get("keepdim", False))))
+    return reduced_groups(found, given, places, b)

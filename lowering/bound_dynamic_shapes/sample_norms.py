@@ -11,24 +11,34 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.reduction import computed_in
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded
+from lamina.lowering.bound_dynamic_shapes.table import Results, bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, whole
 from lamina.lowering.tensor_types import element_of, rank_of
 
 
+@takes_groups
 @bounds("batch_norm", "native_batch_norm", "_native_batch_norm_legit_no_training")
-def batch_norm(op: SchemaOp, b: BoundBuilder) -> Bounded | list[Bounded]:
+def batch_norm(op: SchemaOp, b: BoundBuilder) -> Results:
     """With running statistics each element is normalized alone."""
-    if op.args().get("training"):
+    values = op.args()
+    name = next(iter(values))
+    given = b.state.grouped.get(op.operands[0])
+    if not values.get("training") and given is not None and given.groups[1:] == (1,):
+        tensor = given.tensor
+        joined = Bounded(b.reshape(tensor.value, [-1, tensor.shape[-1]]), (None, tensor.sizes[-1]))
+        known_channels(joined, b)
+        made: Any = b.op(op.overload_name, **{**values, name: joined.value}).results
+        rows = Grouped(Bounded(b.reshape(made[0], tensor.shape), tensor.sizes), given.groups)
+        return [rows, *(whole(value) for value in made[1:])]
+    move_together(op, b)
+    if values.get("training"):
         return _by_statistics(op, b)
     tensor = only_first_padded(op, b)
     known_channels(tensor, b)
-    name = next(iter(op.args()))
-    made: Any = b.op(op.overload_name, **{**op.args(), name: tensor.value}).results
-    others = [Bounded(value, (None,) * rank_of(value)) for value in made[1:]]
-    found = Bounded(made[0], tensor.sizes)
-    return [found, *others] if others else found
+    made = b.op(op.overload_name, **{**values, name: tensor.value}).results
+    return [Bounded(made[0], tensor.sizes), *(whole(value) for value in made[1:])]
 
 
 @bounds("instance_norm", "group_norm")

@@ -35,6 +35,19 @@ def quotient(size: Number, offset: int, by: int, b: BoundBuilder) -> Number:
     return _made(_divided(_scaled(_sum_of(size, b), 1, offset), by, b), b)
 
 
+def positive(number: Number, b: BoundBuilder) -> Number:
+    """A number, or 0 where it is negative; of equal numbers one value."""
+    if number.constant is not None:
+        return known(max(number.constant, 0))
+    if number.least is not None and number.least >= 0:
+        return number
+    value = b.as_tensor(number)
+    found = b.state.positive.get(value)
+    if found is None:
+        found = b.state.positive[value] = b("clamp_min.default", value, 0)
+    return Number(found, None if number.most is None else max(number.most, 0), 0)
+
+
 def divides(by: int, size: Number, b: BoundBuilder) -> bool:
     """Whether a size is known to be a multiple of a number."""
     found = _sum_of(size, b)

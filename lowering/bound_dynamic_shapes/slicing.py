@@ -10,10 +10,14 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
-from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, quotient
-from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, positive, quotient
+from lamina.lowering.bound_dynamic_shapes.standing_apart import in_groups, row_of
+from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number, known
 from lamina.lowering.tensor_types import normalized
+
+_END = 2**63 - 1
+"""The end of a part that goes to the end, whatever that is."""
 
 
 def part(tensor: Bounded, dim: int, start: SSAValue, count: Number, b: BoundBuilder) -> Bounded:
@@ -37,11 +41,7 @@ def _wrapped(number: Number, size: Number, b: BoundBuilder) -> Number:
     if constant is not None:
         if constant >= 0:
             return _least_of(known(constant), size, b)
-        moved = b("add.Scalar", b.as_tensor(size), constant)
-        if size.constant is not None:
-            return known(max(size.constant + constant, 0))
-        assert size.most is not None
-        return Number(b("clamp_min.default", moved, 0), max(size.most + constant, 0), 0)
+        return positive(affine(size, 1, constant, b), b)
     value, end = b.as_tensor(number), b.as_tensor(size)
     if number.least is None or number.least < 0:
         value = b.where(b("lt.Scalar", value, 0), b("add.Tensor", value, end), value)
@@ -64,21 +64,34 @@ def _least_of(one: Number, other: Number, b: BoundBuilder) -> Number:
     return Number(value, min(bounds_given), 0)
 
 
+@takes_groups
 @bounds("slice.Tensor", "slice_copy.Tensor")
-def slice_(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def slice_(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """A part of one dimension, whose ends may depend on data."""
     values = op.args()
-    tensor = b.tensor(values["self"])
-    dim = normalized(values["dim"], tensor.rank)
+    whole = b.grouped(values["self"])
+    is_all = values["start"] in (None, 0) and values["end"] in (None, _END)
+    if is_all and values["step"] == 1:
+        return in_groups(whole.tensor, whole.groups)
+    given, dim = row_of(op, values["self"], values["dim"], b)
+    return in_groups(_sliced(op, given.tensor, dim, b), given.groups)
+
+
+def _sliced(op: SchemaOp, tensor: Bounded, dim: int, b: BoundBuilder) -> Bounded:
+    values = {**op.args(), "dim": dim}
     size = b.size(tensor, dim)
     start = b.number(values["start"] if values["start"] is not None else 0)
-    end = b.number(values["end"] if values["end"] is not None else 2**63 - 1)
+    end = b.number(values["end"] if values["end"] is not None else _END)
     step = values["step"]
     if step != 1 and (size.constant is None or start.constant is None or end.constant is None):
         return _in_steps(tensor, dim, start, _wrapped(end, size, b), step, b)
     if size.constant is not None and start.constant is not None and end.constant is not None:
         return Bounded(b(op.overload_name, **{**values, "self": tensor.value}), tensor.sizes)
-    return between(tensor, dim, _wrapped(start, size, b), _wrapped(end, size, b), b)
+    first, last = _wrapped(start, size, b), _wrapped(end, size, b)
+    if start.constant and start.constant > 0 and last.value is size.value:
+        count = positive(affine(size, 1, -start.constant, b), b)
+        return part(tensor, dim, b.as_tensor(first), count, b)
+    return between(tensor, dim, first, last, b)
 
 
 def _in_steps(

@@ -65,6 +65,11 @@ class Grouped:
         return [range(end - count, end) for end, count in zip(ends, self.groups, strict=True)]
 
 
+def ungrouped(tensor: Bounded) -> Grouped:
+    """A tensor as one each of whose dimensions is a group."""
+    return Grouped(tensor, (1,) * tensor.rank)
+
+
 def whole(value: SSAValue) -> Bounded:
     """A tensor without padding."""
     return Bounded(value, (None,) * len(shape_of(value)))
@@ -133,6 +138,8 @@ class State:
         default_factory=dict[tuple["Sum", int], SSAValue]
     )
     """The same the other way round."""
+    positive: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """Of counts that may come out negative, what they are then: 0."""
     ranges: dict[SSAValue, tuple[int | None, int | None]] = field(
         default_factory=dict[SSAValue, tuple[int | None, int | None]]
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
@@ -22,7 +23,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
-from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.read_limits import limits_of
@@ -34,10 +35,12 @@ from lamina.passes.fusion.element_limits import (
     Limit,
     Points,
     Reach,
+    Touched,
     agreed,
     joined,
 )
 from lamina.passes.fusion.masked_points import MaskedPoints
+from lamina.passes.loop.position_choices import position_forms
 
 
 def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
@@ -121,20 +124,24 @@ class NestDemand(MaskedPoints):
             return EVERYTHING
         points, shape = self._of(read.result) or ALL_POINTS, shape_of(value)
         found: set[Limit] = set()
+        extents, forms = list(self.nest.extents), list[Linear]()
         for index, extent, stride, limit in zip(
             read.indices, shape, row_major_strides(shape), limits_of(self.nest, read), strict=True
         ):
             if limit is not None and limit in self._counts:
                 found.add(Limit(stride, extent, Reach(self._counts[limit])))
-            owner = index.owner
-            if isinstance(owner, IndexOp):
-                form = Linear.dim(owner.dim.value.data)
-                found.update(
-                    Limit(stride, extent, p.end)
-                    for p in points
-                    if p.form == form and p.stride == 1 and p.extent == p.period == extent
-                )
-        return frozenset(found)
+            form = self._positions.get(index)
+            low, high = (0, extent) if form is None else form.range(self.nest.extents)
+            if form is None or low < 0 or high >= extent:
+                form = Linear.dim(len(extents))  # any place of the axis
+                extents.append(extent)
+            forms.append(form)
+        return Touched.by(forms, shape, extents).limits(points) | found
+
+    @cached_property
+    def _positions(self) -> Mapping[SSAValue, Linear]:
+        """Values of the body that follow from the position."""
+        return {} if 0 in self.nest.extents else position_forms(self.nest)
 
     def result_limits(self, value: SSAValue, index_map: AffineMap, points: Points) -> Demand:
         """The elements that points within limits write."""

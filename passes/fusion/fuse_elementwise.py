@@ -42,7 +42,7 @@ from lamina.passes.fusion.padded_inlining import (
     pads_for,
     widened_pad,
 )
-from lamina.passes.fusion.position_masks import masks_products
+from lamina.passes.fusion.position_masks import masks_places, masks_products
 from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 from lamina.passes.loop.position_reads import is_position, settle_reads
@@ -255,6 +255,8 @@ def _decide(
         return Decision(False, f"{MATERIALIZED}: it is stored to be read many times")
     if not padded and override(producer) is None and masks_products(producer, op, value):
         return Decision(True, "a product may leave out what a mask of positions does")
+    if not padded and override(producer) is None and masks_places(producer, op, value):
+        return Decision(True, "what is masked where it is looked up is made no further")
     if not padded and override(producer) is None and is_position(producer):
         return Decision(True, "an index that follows from the position takes no reading")
     said = decide(producer, op, value, rule.machine, padded=padded)

@@ -24,6 +24,7 @@ from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.padded_inlining import linear_value
 from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
+from lamina.passes.loop.position_reads import settle_reads
 
 
 @dataclass(frozen=True)
@@ -124,7 +125,7 @@ def _inline(
         block.erase_op(read)
     kept = [v for i, v in enumerate(new.sources) if i != number]
     block.erase_arg(old_argument)
-    final = rebuild(new, sources=kept)
+    final = settle_reads(rebuild(new, sources=kept))
     set_names(final, names)
     erase_if_dead(producer)
     return final

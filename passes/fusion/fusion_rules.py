@@ -36,7 +36,7 @@ from lamina.passes.cost.scratch_budget import (
     SCRATCH_BYTES,
 )
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
-from lamina.passes.fusion.position_masks import is_position_mask
+from lamina.passes.fusion.position_masks import is_masked, is_position_mask
 from lamina.passes.fusion.slid_windows import is_slid_over
 
 MASK_TAKES_ROWS = Refusal("a mask of positions has fewer rows than its reader")
@@ -58,6 +58,9 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
             break
         rows += [dim for dim in dims if op.extents[dim] != 1]
     return tuple(rows)
+
+
+MASKED_ROWS = Refusal("a size of the call masks rows that it sums over, at which products end")
 
 
 def align_rows(
@@ -105,6 +108,9 @@ def align_rows(
         return MASK_TAKES_ROWS
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
+    gone = [dim for place, dim in enumerate(assigned) if place not in kept and dim in reduced]
+    if said is None and any(map(is_product, members)) and any(is_masked(op, d) for d in gone):
+        return MASKED_ROWS
     own = {m: [rows[m][place] for place in kept] for m in members}
     nests = (*members, op)
     shapes = [Contraction.of(nest) for nest in nests]

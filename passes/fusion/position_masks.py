@@ -10,14 +10,17 @@ from __future__ import annotations
 from math import prod
 
 from xdsl.dialects import arith
-from xdsl.dialects.builtin import TensorType, i1
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import TensorType, i1, i32, i64
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.contraction import is_product
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_limits import MASK_OPS, NEAR_NESTS, SMALL_SHARE
+
+_CASTS = (arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp)
+_CHOICES = (arith.SelectOp, arith.ConstantOp, arith.AndIOp, *_CASTS)
 
 
 def is_position_mask(nest: GenericOp) -> bool:
@@ -47,6 +50,68 @@ def masks_products(producer: GenericOp, reader: GenericOp, value: SSAValue) -> b
     return any(_is_of_product(v, NEAR_NESTS) for v in reader.inputs if v is not value)
 
 
+def is_masked(op: GenericOp, dim: int) -> bool:
+    """Whether positions of a dimension may count up to a size of the call only.
+
+    The body compares with it, or reads a row of truth values along the dimension.
+    """
+    sizes = {
+        argument
+        for argument, value in zip(op.block.args, op.inputs, strict=False)
+        if _kind(value) == (i64, 0)
+    }
+    compared = any(
+        isinstance(inner, arith.CmpiOp) and sizes.intersection(inner.operands)
+        for inner in op.block.ops
+    )
+    return compared or any(_is_mask_along(op, number, dim) for number in range(len(op.inputs)))
+
+
+def _is_mask_along(op: GenericOp, number: int, dim: int) -> bool:
+    """Whether a read is a row of truth values along a dimension."""
+    is_row = _kind(op.inputs[number]) == (i1, 1)
+    return is_row and dim in op.read_maps[number].used_dims()
+
+
+def _kind(value: SSAValue) -> tuple[Attribute, int]:
+    """The element type and the rank of a tensor."""
+    kind = value.type
+    assert isinstance(kind, TensorType)
+    return kind.element_type, kind.get_num_dims()
+
+
+def masks_places(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
+    """Whether a producer only chooses, by masks, between integers, or bits of them, and constants,
+    and its reader looks up at what it gives.
+
+    A place is asked for wherever the reader stands: where the reader itself chooses, what makes the
+    integers is asked for no more than where masks are true.
+    """
+    kind = value.type
+    if not isinstance(kind, TensorType) or kind.element_type not in (i32, i64):
+        return False
+    body = block_ops(producer.block)[:-1]
+    if not producer.is_pointwise or producer.sources or not body:
+        return False
+    if not all(
+        isinstance(op, (arith.SelectOp, arith.ConstantOp, arith.AndIOp, *_CASTS)) for op in body
+    ):
+        return False
+    if not any(isinstance(op, arith.SelectOp) for op in body):
+        return False
+    arguments = [a for a, v in zip(reader.block.args, reader.inputs, strict=False) if v is value]
+    return any(_is_place(argument) for argument in arguments)
+
+
+def _is_place(value: SSAValue) -> bool:
+    """Whether something is read at a value, cast to an index or an integer of another width."""
+    return any(
+        isinstance(use.operation, ReadOp)
+        or (isinstance(use.operation, _CASTS) and _is_place(use.operation.results[0]))
+        for use in value.uses
+    )
+
+
 def _is_of_product(value: SSAValue, nests: int) -> bool:
     """Whether a value is a product, pointwise nests after it looked through."""
     owner = value.owner
@@ -59,4 +124,4 @@ def _is_of_product(value: SSAValue, nests: int) -> bool:
     return any(_is_of_product(v, nests - 1) for v in owner.inputs)
 
 
-__all__ = ["masks_products"]
+__all__ = ["is_masked", "is_position_mask", "masks_places", "masks_products"]

@@ -19,9 +19,8 @@ from dataclasses import dataclass
 from math import isqrt, prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith
-from xdsl.dialects.builtin import ModuleOp, TensorType, i1, i64
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.dialects.builtin import ModuleOp, TensorType
+from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
@@ -45,6 +44,7 @@ from lamina.passes.cost.fusion_limits import (
 from lamina.passes.cost.row_limits import ROW_STREAMS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_rules import initial_rows
+from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.loop.join_softmaxes import join_softmax
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import replace_positions
@@ -183,7 +183,7 @@ def _rebuild_split(
     """
     rank = len(op.extents)
     part = op.extents[dim] // count
-    digits = _dealt(count) if _is_masked(op, dim, reads) else [count]
+    digits = _dealt(count) if is_masked(op, dim) else [count]
     extents = list(op.extents)
     extents[dim] = part
     shift, number = (len(digits), 0) if in_front else (0, rank)
@@ -225,26 +225,6 @@ def _rebuild_split(
     block.erase_op(op)
 
 
-def _is_masked(op: GenericOp, dim: int, reads: Sequence[Forms]) -> bool:
-    """Whether positions of a dimension may count up to a size of the call only.
-
-    The body compares with it, or reads a row of truth values along the dimension.
-    """
-    sizes = {
-        argument
-        for argument, value in zip(op.block.args, op.inputs, strict=False)
-        if _element(value) == i64 and not shape_of(value)
-    }
-    compared = any(
-        isinstance(inner, arith.CmpiOp) and sizes.intersection(inner.operands)
-        for inner in op.block.ops
-    )
-    return compared or any(
-        _element(value) == i1 and len(read) == 1 and read[0].coefficient(dim)
-        for value, read in zip(op.inputs, reads, strict=True)
-    )
-
-
 def _dealt(count: int) -> list[int]:
     """Digits of a number of parts: the first counts neighbours, which one task may run together.
 
@@ -254,13 +234,6 @@ def _dealt(count: int) -> list[int]:
     rest = count // together
     across = next(n for n in range(isqrt(rest), 0, -1) if rest % n == 0)
     return [digit for digit in (together, across, rest // across) if digit > 1] or [1]
-
-
-def _element(value: SSAValue) -> Attribute:
-    """The type of the elements of a tensor."""
-    kind = value.type
-    assert isinstance(kind, TensorType)
-    return kind.element_type
 
 
 def join_partial(partial: GenericOp, numbers: Sequence[int], dim: int) -> GenericOp:

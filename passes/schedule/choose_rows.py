@@ -163,6 +163,8 @@ def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: b
     if most:
         tasks = _column_tasks(stages, target) // rows if forks else 1
         width = min(most, _column_width(length, lanes, tasks))
+        if open_rows(stages[0].op) and _lie_apart(stages):
+            width = min(width, LEAST_CHUNK)  # the last task runs whole
     elif rows >= ENOUGH_TASKS:
         return None
     elif len(inner := stages[0].inner) > 1 and (
@@ -174,6 +176,14 @@ def _tile(stages: list[Stage], rows: int, most: int, target: Target, *, forks: b
     elif (forks or len(stages) > 1) and length > LEAST_CHUNK:
         width = _chunk_width(length, sum(1 + body_cost(s.op) for s in stages))
     return min(width, MOST) if width < length else None
+
+
+def _lie_apart(stages: Sequence[Stage]) -> bool:
+    """Whether elements of neighbouring columns are no neighbours: runs of memory stay as short,
+    however many columns a task has."""
+    return any(
+        abs(access.stride(stage.inner[0])) > 1 for stage in stages for access in stage.accesses()
+    )
 
 
 def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> int:

@@ -239,7 +239,7 @@ def collapse_rows(stages: Sequence[Stage]) -> None:
     is not joined with what is in front of it, as it would not end there.
     """
     apart: set[int] = set()
-    if all(not stage.inner for stage in stages):
+    if all(stage.extents[dim] == 1 for stage in stages for dim in stage.inner):
         digits = live_digits(stages[0].op)
         apart = {dim for dim, own in digits.items() if own and own[0].count is not None}
     collapse(stages, [stage.rows for stage in stages], apart)

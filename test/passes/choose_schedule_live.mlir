@@ -87,3 +87,33 @@ func.func private @one_size(%x: memref<64x512x128xf32>, %b: memref<i64>, %y: mem
   }
   func.return
 }
+// Where columns lie apart, a task takes few of short sums: the last one runs whole, whatever counts.
+// CHOSEN-LABEL: @short_sums
+// CHOSEN-SAME:    #loop.rows<parallel, inner = [0], tile = 1024>
+func.func private @short_sums(%a: memref<1024x256x8xf32>, %n: memref<i64>, %m: memref<i64>, %c: memref<1024x256xf32>) attributes {lamina.kernel} {
+  loop.generic (b, m, k) in [1024, 256, 8] reads(%a[b, m, k] : memref<1024x256x8xf32>) writes([b, m] add into %c : memref<1024x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 1024, arg2 of 256]>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return
+}
+// CHOSEN-LABEL: @known_short_sums
+// CHOSEN-SAME:    tile = 16384
+func.func private @known_short_sums(%a: memref<1024x256x8xf32>, %c: memref<1024x256xf32>) attributes {lamina.kernel} {
+  loop.generic (b, m, k) in [1024, 256, 8] reads(%a[b, m, k] : memref<1024x256x8xf32>) writes([b, m] add into %c : memref<1024x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return
+}
+
+// A loop of one position beside rows takes nothing from them: two that end at numbers are not joined, so that both end.
+// CHOSEN-LABEL: @panels
+// CHOSEN-SAME:    #loop.rows<parallel, inner = [1]>
+func.func private @panels(%a: memref<4096x16x16xf32>, %n: memref<i64>, %m: memref<i64>, %c: memref<64x64x1x16x16xf32>) attributes {lamina.kernel} {
+  loop.generic (b, h, g, k, j) in [64, 64, 1, 16, 16] reads(%a[b * 64 + h, k, g * 16 + j] : memref<4096x16x16xf32>) writes([b, h, g, k, j] store into %c : memref<64x64x1x16x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d3, d4], live = [arg1 of 64, arg2 of 64, 16, 16]>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return
+}

@@ -572,3 +572,44 @@ func.func @kept_by_a_product(%x: tensor<128x256xf32>, %y: tensor<128x256xf32>, %
 // CHECK:         lamina.op = "residual"
 // CHECK:         lamina.op = ["sub", "double"]
 // CHECK:         lamina.op = ["sub", "square"]
+
+// -----
+
+// Places that masks choose are chosen again by each that looks up there: what makes the integers is asked for no more
+// than where the masks are true. A sum of places is not.
+func.func @masked_places(%i: tensor<64xi32>, %m: tensor<64xi1>, %w: tensor<8x16xf32>) -> (tensor<64x16xf32>, tensor<64x16xf32>, tensor<64xi64>) {
+  %s = loop.generic (i) in [64] reads(%i[i] : tensor<64xi32>, %m[i] : tensor<64xi1>) writes([i] store : tensor<64xi64>) attributes {lamina.op = "choose"} {
+  ^bb0(%p: i32, %c: i1):
+    %z = arith.constant 0 : i64
+    %l = arith.extsi %p : i32 to i64
+    %v = arith.select %c, %l, %z : i64
+    loop.yield %v : i64
+  }
+  %t = loop.generic (i, j) in [64, 16] reads(%s[i] : tensor<64xi64>) sources(%w : tensor<8x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.op = "take"} {
+  ^bb0(%p: i64, %x: tensor<8x16xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %x[%r, %j] : tensor<8x16xf32>
+    loop.yield %v : f32
+  }
+  %u = loop.generic (i, j) in [64, 16] reads(%s[i] : tensor<64xi64>) sources(%w : tensor<8x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.op = "again"} {
+  ^bb0(%p: i64, %x: tensor<8x16xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %q = loop.read %x[%r, %j] : tensor<8x16xf32>
+    %v = arith.addf %q, %q : f32
+    loop.yield %v : f32
+  }
+  %n = loop.generic (i, j) in [64, 64] reads(%s[j] : tensor<64xi64>) writes([i] add : tensor<64xi64>) attributes {lamina.op = "sum"} {
+  ^bb0(%p: i64):
+    loop.yield %p : i64
+  }
+  func.return %t, %u, %n : tensor<64x16xf32>, tensor<64x16xf32>, tensor<64xi64>
+}
+// CHECK-LABEL: @masked_places
+// CHECK:         lamina.op = "choose"
+// CHECK:         lamina.op = ["choose", "take"]
+// CHECK:         arith.select
+// CHECK:         lamina.op = ["choose", "again"]
+// CHECK:         arith.select
+// CHECK:         lamina.op = "sum"

@@ -19,11 +19,12 @@ func.func @picked(%x: tensor<8x100xf32>, %m: tensor<8xf32>, %t: tensor<8xi64>) -
   func.return %g : tensor<8xf32>
 }
 // CHECK-LABEL: func.func @picked
-// CHECK-NEXT: %g = loop.generic (d0) in [8] reads(%t[d0] : tensor<8xi64>)
-// CHECK-SAME: sources(%x : tensor<8x100xf32>, %m : tensor<8xf32>)
+// What is read at the position itself is a read like any other.
+// CHECK-NEXT: %g = loop.generic (d0) in [8] reads(%t[d0] : tensor<8xi64>, %m[d0] : tensor<8xf32>)
+// CHECK-SAME: sources(%x : tensor<8x100xf32>)
+// CHECK-NEXT: ^bb0(%{{[^ ]*}}: i64, %[[B:[^ ]*]]: f32,
 // CHECK: %[[J:[^ ]*]] = arith.index_cast
-// CHECK-NEXT: %[[A:[^ ]*]] = loop.read %{{[^ ]*}}[%[[I:[^ ]*]], %[[J]]] : tensor<8x100xf32>
-// CHECK-NEXT: %[[B:[^ ]*]] = loop.read %{{[^ ]*}}[%[[I]]] : tensor<8xf32>
+// CHECK-NEXT: %[[A:[^ ]*]] = loop.read %{{[^ ]*}}[%{{[^ ]*}}, %[[J]]] : tensor<8x100xf32>
 // CHECK-NEXT: arith.subf %[[A]], %[[B]]
 
 // -----

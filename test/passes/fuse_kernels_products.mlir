@@ -98,3 +98,42 @@ func.func @main(%a: tensor<128x256xf32>, %b: tensor<128x256xf32>) -> tensor<128x
 // CHECK:         lamina.op = "amax"
 // CHECK-NOT:     product -> amax
 // CHECK:         func.return
+
+// -----
+
+// A size of the call masks rows of a product that are summed over: loops of the product end there, and would not within
+// the rows of the sum. Where nothing is masked, the sum is part of the kernel.
+func.func @masked(%a: tensor<32x64x64xf32>, %b: tensor<32x64x64xf32>, %m: tensor<64xi1>) -> tensor<32x64xf32> {
+  %p = loop.generic (b, m, n, k) in [32, 64, 64, 64] reads(%a[b, m, k] : tensor<32x64x64xf32>, %b[b, n, k] : tensor<32x64x64xf32>) writes([b, m, n] add : tensor<32x64x64xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (b, m, n) in [32, 64, 64] reads(%p[b, m, n] : tensor<32x64x64xf32>, %m[m] : tensor<64xi1>) writes([b, n] add : tensor<32x64xf32>) attributes {lamina.op = "masked_sum"} {
+  ^bb0(%x: f32, %c: i1):
+    %z = arith.constant 0.0 : f32
+    %v = arith.select %c, %x, %z : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<32x64xf32>
+}
+// CHECK-LABEL: @masked
+// CHECK:         lamina.not_fused = [{{.*}}"product -> masked_sum: a size of the call masks rows that it sums over, at which products end"
+
+// -----
+
+func.func @not_masked(%a: tensor<32x64x64xf32>, %b: tensor<32x64x64xf32>, %m: tensor<64xi1>) -> tensor<32x64xf32> {
+  %p = loop.generic (b, m, n, k) in [32, 64, 64, 64] reads(%a[b, m, k] : tensor<32x64x64xf32>, %b[b, n, k] : tensor<32x64x64xf32>) writes([b, m, n] add : tensor<32x64x64xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (b, m, n) in [32, 64, 64] reads(%p[b, m, n] : tensor<32x64x64xf32>) writes([b, n] add : tensor<32x64xf32>) attributes {lamina.op = "sum"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<32x64xf32>
+}
+// CHECK-LABEL: @not_masked
+// CHECK-NOT:     masks rows
+// CHECK:         func.return

@@ -611,3 +611,46 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// What is looked up at rows that follow from the position, as two digits here, is demanded there alone; columns of them are
+// chosen by data.
+// CHECK-LABEL: @looked_up
+func.func @looked_up(%x: tensor<64x8xf32>, %t: tensor<4x16xi64>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<4x16xf32> {lamina.sizes = [-1, 0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @made(%x) : (tensor<64x8xf32>) -> tensor<64x8xf32>
+  %1 = func.call @picked(%t, %0) : (tensor<4x16xi64>, tensor<64x8xf32>) -> tensor<4x16xf32>
+  %2 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2 : tensor<4x16xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @made(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0], live = [4, arg1 of 16]>
+func.func private @made(%x: tensor<64x8xf32>) -> tensor<64x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 8] reads(%x[i, j] : tensor<64x8xf32>) writes([i, j] store : tensor<64x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %c = arith.negf %a : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<64x8xf32>
+}
+func.func private @picked(%t: tensor<4x16xi64>, %x: tensor<64x8xf32>) -> tensor<4x16xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (b, i) in [4, 16] reads(%t[b, i] : tensor<4x16xi64>) sources(%x : tensor<64x8xf32>) writes([b, i] store : tensor<4x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%p: i64, %table: tensor<64x8xf32>):
+    %b = loop.index 0 : index
+    %i = loop.index 1 : index
+    %each = arith.constant 16 : index
+    %from = arith.muli %b, %each : index
+    %row = arith.addi %from, %i : index
+    %column = arith.index_cast %p : i64 to index
+    %v = loop.read %table[%row, %column] : tensor<64x8xf32>
+    loop.yield %v : f32
+  }
+  func.return %0 : tensor<4x16xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}

@@ -115,7 +115,7 @@ IMAGES: dict[str, tuple[Callable[[torch.Tensor], torch.Tensor], str]] = {
     ),
     "of twice the size": (lambda x: functional.interpolate(x, scale_factor=2.0), "arg2 * 2"),
     "with a border": (lambda x: functional.pad(x, (1, 1, 2, 2), value=3.0), "arg2 + 4"),
-    "without a border": (lambda x: x[:, :, 1:-1, 1:-1].exp(), "max(max(arg2 - 1, 0) - 1, 0)"),
+    "without a border": (lambda x: x[:, :, 1:-1, 1:-1].exp(), "max(arg2 - 1 - 1, 0)"),
 }
 
 
