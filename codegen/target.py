@@ -288,13 +288,7 @@ CPUs lack it, and what LLVM takes it for, a few shuffles, other instructions do 
 
 
 def _named(
-    name: str,
-    triple: str,
-    cpu: str,
-    features: str,
-    bits: int,
-    registers: int,
-    fma: bool = True,
+    name: str, triple: str, cpu: str, features: str, bits: int, registers: int, fma: bool = True
 ) -> Target:
     return Target(
         triple,
@@ -322,14 +316,7 @@ _NAMED = {
             32,
         ),
         _named("znver4", "x86_64-unknown-linux-gnu", "znver4", _ZEN4, 512, 32),
-        _named(
-            "aarch64",
-            "aarch64-unknown-linux-gnu",
-            "generic",
-            "+neon,+fp-armv8",
-            128,
-            32,
-        ),
+        _named("aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon,+fp-armv8", 128, 32),
         _named(
             "riscv64",
             "riscv64-unknown-linux-gnu",
