@@ -70,7 +70,8 @@ class Target:
     `name` is what it is called here, `triple` and `cpu` what LLVM calls it, `has_fma` whether it
     multiplies and adds in one instruction, `l1d_bytes` and `l2_bytes` are a core's own caches.
     `vector_bits` is the widest vector register, `vector_registers` how many of them there are.
-    `l3_bytes` is the last-level cache shared by the cores. `features` is LLVM's `+a,-b` list.
+    `l3_bytes` is the last-level cache shared by the cores. `features` is LLVM's `+a,-b` list;
+    what LLVM switches on for `cpu` beside it is unknown to `missing_here`.
     `cores` bounds the threads that have scratch memory of their own. The fields from `clock_hz` on
     say how fast it is (see the constants they default to); the cost model asks them, and
     `python -m lamina.tools.calibrate` measures them for the host: `clock_hz` cycles a second,
@@ -278,16 +279,16 @@ _V3 = (
     "+sahf,+sse,+sse2,+sse3,+sse4.1,+sse4.2,+ssse3,+xsave"
 )
 _V4 = _V3 + ",+avx512bw,+avx512cd,+avx512dq,+avx512f,+avx512vl"
+_ZEN4 = _V4 + (
+    ",+adx,+avx512bf16,+avx512bitalg,+avx512ifma,+avx512vbmi,+avx512vbmi2,+avx512vnni"
+    ",+avx512vpopcntdq,+gfni,+vpclmulqdq,-sse4a"
+)
+"""What LLVM's `znver4` uses without being asked, so that `missing_here` sees it. Not SSE4a: others'
+CPUs lack it, and what LLVM takes it for, a few shuffles, other instructions do as well."""
 
 
 def _named(
-    name: str,
-    triple: str,
-    cpu: str,
-    features: str,
-    bits: int,
-    registers: int,
-    fma: bool = True,
+    name: str, triple: str, cpu: str, features: str, bits: int, registers: int, fma: bool = True
 ) -> Target:
     return Target(
         triple,
@@ -314,15 +315,8 @@ _NAMED = {
             512,
             32,
         ),
-        _named("znver4", "x86_64-unknown-linux-gnu", "znver4", _V4 + ",+avx512bf16", 512, 32),
-        _named(
-            "aarch64",
-            "aarch64-unknown-linux-gnu",
-            "generic",
-            "+neon,+fp-armv8",
-            128,
-            32,
-        ),
+        _named("znver4", "x86_64-unknown-linux-gnu", "znver4", _ZEN4, 512, 32),
+        _named("aarch64", "aarch64-unknown-linux-gnu", "generic", "+neon,+fp-armv8", 128, 32),
         _named(
             "riscv64",
             "riscv64-unknown-linux-gnu",

@@ -12,8 +12,16 @@ from dataclasses import dataclass
 from math import prod
 from typing import Any
 
+from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr
+
 from lamina.dialects.identity_cache import once_an_object
-from lamina.dialects.loop.access import Forms, forms_of, is_contraction, row_major_strides
+from lamina.dialects.loop.access import (
+    Forms,
+    forms_of,
+    is_contraction,
+    map_of,
+    row_major_strides,
+)
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.packing import packing_of
 from lamina.dialects.loop.segments import integers64, maps_of, used_dims_of
@@ -79,6 +87,18 @@ class Contraction:
         found = _groups_of(op)
         return None if found is None else Contraction(op, *found)
 
+    def reading(self, forms: Sequence[Forms]) -> Contraction | None:
+        """The same if its operands were read at these indices, or None of what is no contraction.
+
+        A batch that one of them is the same for, as of a matrix that was expanded, are rows or
+        columns then.
+        """
+        maps = ArrayAttr([AffineMapAttr(map_of(form, len(self.op.extents))) for form in forms])
+        kinds = self.op.properties
+        given = kinds["domain"], maps, kinds["output_maps"], self.op.written_types[0]
+        found = _groups(*given)
+        return None if found is None else Contraction(self.op, *found)
+
 
 def _groups_of(op: GenericOp) -> Groups | None:
     if not is_contraction(op):
@@ -91,8 +111,7 @@ Groups = tuple[int, int, tuple[int, ...], tuple[int, ...], tuple[int, ...], tupl
 """What a `Contraction` has beside its nest."""
 
 
-@once_an_object
-def _grouped(domain: Any, input_maps: Any, output_maps: Any, written: Any) -> Groups | None:
+def _groups(domain: Any, input_maps: Any, output_maps: Any, written: Any) -> Groups | None:
     """The groups of a contraction's dimensions, by its properties and the type of its result."""
     extents, index_map = integers64(domain), maps_of(output_maps)[0]
     used, kept = used_dims_of(input_maps), used_dims_of(output_maps)[0]
@@ -119,6 +138,9 @@ def _grouped(domain: Any, input_maps: Any, output_maps: Any, written: Any) -> Gr
         return None
     rows = tuple(sorted(only[1 - side], key=lambda d: -strides[d]))
     return 1 - side, side, batch, rows, columns, summed
+
+
+_grouped = once_an_object(_groups)
 
 
 def _fills_vectors_better(

@@ -51,7 +51,8 @@ def pack_pairs(shape: Contraction, invariants: Collection[SSAValue], *, least_ro
     if len(halves) != 2 or not _fits(shape):
         return False
     operands, made = zip(*(half.placed(shape.op) for half in halves), strict=True)
-    if _pack(shape, [*operands], invariants, least_rows):
+    seen = shape.reading([operand.forms for operand in operands])
+    if seen and _fits(seen) and _pack(seen, [*operands], invariants, least_rows):
         return True
     for op in reversed([*made[0], *made[1]]):
         erase_op(op)

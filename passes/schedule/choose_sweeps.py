@@ -59,6 +59,7 @@ from lamina.passes.schedule.sweeps import (
 )
 from lamina.passes.schedule.transpose import turned_reads
 from lamina.passes.schedule.vector_place import vector_place
+from lamina.passes.schedule.vector_width import waits_for_caches
 
 HALF_BITS = 16
 """Width of half floats: what is no wider fills vectors with more lanes than f32 does."""
@@ -179,6 +180,8 @@ def _vectors(sweep: Sweep, target: Target) -> None:
         lanes *= 2
     elif stage.schedule.transpose is None and place not in sweep.kept:
         lanes = fitting_lanes(target.lanes(element_bits(sweep.stages, target)), extents[place])
+    if stores and stage.schedule.transpose is None and waits_for_caches(sweep, target):
+        lanes = min(lanes, target.lanes(32) // 2)
     decide(stage, vectorize=By(order[place], lanes))
 
 

@@ -21,6 +21,7 @@ from lamina.codegen.openmp import openmp_symbols
 from lamina.codegen.target import Target
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop import Loop
+from lamina.runtime import layers
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("*.mlir"))
@@ -102,6 +103,28 @@ def test_register_tile_is_a_product(name: str) -> None:
     program = bench.compile_text(bench.microkernel_text(target, 64), 3, target, openmp=False)
     program.call("main", [a.ctypes.data, b.ctypes.data, c.ctypes.data])
     np.testing.assert_allclose(c, expected, rtol=1e-5)
+
+
+WIDE, NARROW = "tensor<4x7xbf16>", "tensor<4x2xbf16>"
+EVERY_SECOND = f"""
+func.func @main(%x: {WIDE}) -> {NARROW} {{
+  %0 = aten._softmax.default(%x, -1, false) : ({WIDE}) -> {WIDE}
+  %1 = aten.slice.Tensor(%0, 1, 0, 4, 2) : ({WIDE}) -> {NARROW}
+  %2 = aten._log_softmax.default(%1, -1, false) : ({NARROW}) -> {NARROW}
+  func.return %2 : {NARROW}
+}}
+"""
+
+
+def test_a_zen_4_is_asked_for_what_its_features_say() -> None:
+    """LLVM takes SSE4a for shuffles if the CPU's name alone says so; others have not that."""
+    target = Target.parse("znver4")
+    module = layers.parse(EVERY_SECOND)
+    layers.lower(module, "aten", "scheduled", target)
+    text = emit_assembly(module, target)
+    assert re.search(r"\bvp\w+\b", text)
+    assert not re.search(r"\b(extrq|insertq|movnts[sd])\b", text)
+    assert target.has("avx512vbmi2") and not target.has("sse4a")
 
 
 def test_without_openmp_nothing_calls_it() -> None:

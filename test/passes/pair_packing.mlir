@@ -316,3 +316,54 @@ func.func @small(%a: tensor<4x5x48xbf16>, %b: tensor<48x48xbf16> {lamina.kind = 
 // CHECK-LABEL: @small
 // CHECK-NOT:     xbf16> -> 
 // CHECK-NOT:     pairs
+
+// -----
+
+// One matrix that all of a batch are multiplied by: the batch is rows, and rows in two dimensions are not packed.
+func.func @shared(%a: tensor<3x64x20xbf16>, %b: tensor<96x64xbf16>) -> tensor<3x20x96xf32> {
+  %x = loop.generic (i, j, k) in [3, 20, 64] reads(%a[i, k, j] : tensor<3x64x20xbf16>) writes([i, j, k] store : tensor<3x20x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j, k) in [3, 96, 64] reads(%b[j, k] : tensor<96x64xbf16>) writes([i, j, k] store : tensor<3x96x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (i, m, n, k) in [3, 20, 96, 64] reads(%x[i, m, k] : tensor<3x20x64xf32>, %y[i, n, k] : tensor<3x96x64xf32>) writes([i, m, n] add : tensor<3x20x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.mulf %p, %q : f32
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<3x20x96xf32>
+}
+// CHECK-LABEL: @shared
+// CHECK:         [[T:%\S+]] = loop.generic {{.*}} in [3, 20, 64] {{.*}}lamina.op = "turn"
+// CHECK:         [[P:%\S+]] = loop.generic {{.*}} in [6, 32, 16, 2] reads(%b[{{.*}}lamina.op = "pair"
+// CHECK:         reads([[T]][d0, d1, d3] : tensor<3x20x64xbf16>, [[P]][d2 floordiv 16, d3 floordiv 2, d2 mod 16, d3 mod 2]
+// CHECK-SAME:    pairs = 1
+
+// -----
+
+// A matrix that nobody's batch changes either side of: matrix tiles have no place for it.
+func.func @alike(%a: tensor<20x64xbf16>, %b: tensor<96x64xbf16>) -> tensor<3x20x96xf32> {
+  %x = loop.generic (i, j, k) in [3, 20, 64] reads(%a[j, k] : tensor<20x64xbf16>) writes([i, j, k] store : tensor<3x20x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %y = loop.generic (i, j, k) in [3, 96, 64] reads(%b[j, k] : tensor<96x64xbf16>) writes([i, j, k] store : tensor<3x96x64xf32>) {
+  ^bb0(%h: bf16):
+    %w = arith.extf %h {lamina.implicit} : bf16 to f32
+    loop.yield %w : f32
+  }
+  %r = loop.generic (i, m, n, k) in [3, 20, 96, 64] reads(%x[i, m, k] : tensor<3x20x64xf32>, %y[i, n, k] : tensor<3x96x64xf32>) writes([i, m, n] add : tensor<3x20x96xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %u = arith.mulf %p, %q : f32
+    loop.yield %u : f32
+  }
+  func.return %r : tensor<3x20x96xf32>
+}
+// CHECK-LABEL: @alike
+// CHECK-NOT:     pairs
