@@ -61,7 +61,8 @@ SUM_UNROLL = 4
 SUM_MULTIPLY_ADDS = 28
 """Vectors' multiply-adds in an iteration that hide them as well, so that tiles of many rows take
 fewer steps: of 14 rows by two vectors one step is as fast as four (ResNet-50 and BERT within 1 %,
-a Zen 4), and is a quarter of the code. Tiles of 24 sums take two steps (a Cascade Lake)."""
+a Zen 4), and is a quarter of the code. Tiles of 24 sums take two steps (a Cascade Lake), and so do
+those of 27, whose loop was not free in one."""
 LONG_SUM = 24
 """Inner terms, as of a window of 3 x 3 x 3, from which on positions of the outer dimension get sums
 of their own: a rounding error grows with the chain of additions it goes through. The other totals
@@ -146,8 +147,8 @@ TILE_SUMS = 22
 rows by two vectors, at 134 with 11, 127 with 12, 128 with 13 and 118 with 14 (a thread of a Cascade
 Lake, whose peak is 152)."""
 WIDE_TILE_SUMS = 27
-"""The same of wide panels: with more an iteration is one term (`SUM_MULTIPLY_ADDS`), whose loop is
-not free on a Cascade Lake."""
+"""The same of wide panels: half of 197 rows is 11 tiles of nine rows, which take 0.96 of the time
+of 13 tiles of eight; rows that both divide take as long (two threads of a Sapphire Rapids)."""
 DOT_TILE_SUMS = 28
 """The same of dot products of pairs, measured on a Zen 4, where either begins once a cycle."""
 PANEL_LOADS = 1.25
