@@ -32,7 +32,6 @@ from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, nests_of
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
-from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 from lamina.passes.loop.split_dim import is_divisible, split_dim
 
@@ -171,8 +170,6 @@ def _refusal(walk: _Walk, nest: GenericOp, plan: ColumnPlan) -> Refusal | None:
     """Why the sums cannot be made, or had better not be made, in one kernel with the rows."""
     if walk.plan is not None and walk.plan.summed != plan.summed:
         return Refusal("the kernel makes sums over other rows already")
-    if any(s and is_masked(nest, d) for d, s in zip(plan.dims, plan.summed, strict=True)):
-        return Refusal("a size of the call masks the rows, at which loops of both end")
     nests = walk.nests
     if not all(map(is_divisible, (*nests, nest))):
         return Refusal("an index map is not linear")

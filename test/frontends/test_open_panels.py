@@ -66,7 +66,7 @@ def test_as_torch_at_odd_lengths(kind: str) -> None:
         torch.testing.assert_close(compiled(*given), model(*given), rtol=1e-4, atol=1e-5)
     made = compiled.sizes[-1].compiled.ir("bufferized")
     assert f"ceildiv {PANEL} of {128 // PANEL}" in made
-    assert f"ceildiv {PANEL} * {PANEL} of 128" in made
+    assert re.search(r"ceildiv (\d+) \* \1 of 128", made)  # values, in tiles of tasks
 
 
 @pytest.mark.parametrize("kind", ["all", "causal"])

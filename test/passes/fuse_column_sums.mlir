@@ -243,23 +243,3 @@ func.func @rows_beyond_counting(%x: tensor<1099511627776x2048xf32>) -> (tensor<1
 }
 // CHECK-LABEL: @rows_beyond_counting
 // CHECK:       loop.generic (d0, d1, d2) in [16, 68719476736, 2048]
-
-// -----
-
-// A size of the call masks the rows that are summed over: loops of both end there, which those of a joined kernel would not.
-func.func @masked_rows(%x: tensor<512x256xf32>, %m: tensor<512xi1>) -> (tensor<512xf32>, tensor<256xf32>) {
-  %s = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>) writes([i] add : tensor<512xf32>) attributes {lamina.op = "rows"} {
-  ^bb0(%p: f32):
-    loop.yield %p : f32
-  }
-  %t = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>, %m[i] : tensor<512xi1>) writes([j] add : tensor<256xf32>) attributes {lamina.op = "columns"} {
-  ^bb0(%p: f32, %c: i1):
-    %z = arith.constant 0.0 : f32
-    %v = arith.select %c, %p, %z : f32
-    loop.yield %v : f32
-  }
-  func.return %s, %t : tensor<512xf32>, tensor<256xf32>
-}
-// CHECK-LABEL: @masked_rows
-// CHECK-COUNT-2: loop.kernel
-// SAID: fuse-column-sums: rows | columns: {{.*}}a size of the call masks the rows
