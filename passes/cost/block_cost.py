@@ -16,7 +16,8 @@ FAR_PANEL_LOADS = 2.5
 beyond the second-level cache for it: 1,576 rows by 768x3072x768, in whole tiles of 8, run at 0.83
 of the peak in blocks of 56, at 0.81 of 32 (two threads of a Sapphire Rapids)."""
 TILES_TRIED = 4
-"""Rows by which register tiles may be lower than they can be, for blocks of whole ones."""
+"""How many heights of register tiles, from the tallest down, blocks are made whole tiles of: lower
+ones load a panel too often to be chosen."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +55,15 @@ def even_rows(
 
     sizes = [n for n in sorted(set(_sizes(rows, most, products, cores, target))) if ends(n)]
     return min(sizes, key=lambda block: (cost(block), -block), default=None)
+
+
+def even_count(blocks: int, rows: int, around: int, cores: int) -> int:
+    """As many blocks of rows at least, and more where cores would have unequal shares: of rows
+    whose tiles do not say what they cost."""
+    if around * blocks >= EVEN_ROUNDS * cores:
+        return blocks
+    counts = (n for n in range(blocks, blocks + cores) if rows // n >= PRODUCT_ROWS)
+    return next((n for n in counts if around * n % cores == 0), blocks)
 
 
 def _sizes(

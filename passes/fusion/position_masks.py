@@ -93,9 +93,7 @@ def masks_places(producer: GenericOp, reader: GenericOp, value: SSAValue) -> boo
     body = block_ops(producer.block)[:-1]
     if not producer.is_pointwise or producer.sources or not body:
         return False
-    if not all(
-        isinstance(op, (arith.SelectOp, arith.ConstantOp, arith.AndIOp, *_CASTS)) for op in body
-    ):
+    if not all(isinstance(op, _CHOICES) for op in body):
         return False
     if not any(isinstance(op, arith.SelectOp) for op in body):
         return False

@@ -8,7 +8,7 @@ from math import gcd, prod
 from lamina.codegen.target import Target
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.tiles import TILE_ROWS
-from lamina.passes.cost.block_cost import Panels, even_rows
+from lamina.passes.cost.block_cost import Panels, even_count, even_rows
 from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes, whole_row_bytes
 from lamina.passes.cost.kernel_model import (
     BLOCKED_ROWS,
@@ -44,65 +44,76 @@ def has_tasks(plan: ProductPlan, others: int) -> bool:
 
 
 def choose_block_rows(plan: ProductPlan, target: Target) -> int:
-    """Rows per task, balanced over the blocks: operands and scratch fit half the L2 cache.
-
-    Some of the stack is left for what else a task keeps.
-    """
+    """Rows per task: operands and scratch fit the second-level cache, register tiles are whole, and
+    cores have equal shares."""
     products, scratch, stream = plan.products, plan.scratch, plan.stream
-    first, shapes = plan.stages[0], list(plan.products.values())
-    all_rows = [first.extents[d] for d in first.rows]
-    rows, most, panel_mode = all_rows[-1], PANEL_MODE_ROWS, plan.panel_mode
-    blocks = prod(all_rows[plan.columns : -1]) * -(-rows // PANEL_MODE_ROWS)
-    if panel_mode and not has_tasks(plan, blocks):
-        most //= 2
-    if scratch is not None:
-        tiled = all(shape.pairs is not None for shape in shapes)
-        streamed = TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS
-        if stream is None:
-            block = ROW_BLOCK if plan.bounded is None else BOUNDED_ROW_BLOCK
-            most = shared_rows(prod(all_rows), block, min(THREADS, target.cores))
-        else:
-            most = shared_rows(prod(all_rows), streamed)
-    elif any(shape.pairs == shape.b or shape.task_packed for shape in shapes):
-        most = PACKED_TASK_ROWS
-    bits = plan.first[0].bits
+    all_rows = [plan.stages[0].extents[d] for d in plan.stages[0].rows]
+    rows, around, cores = all_rows[-1], prod(all_rows[:-1]), target.cores
     blocked = [sum_block(*product, target) for product in products.items()]
-    if panel_mode and blocked[0] is not None:
-        fitting = target.l2_bytes // BLOCKED_ROWS // (blocked[0] * bits // 8)
-        most = min(PACKED_TASK_ROWS, fitting)
+    wanted = max(1, min(_fitting_rows(plan, blocked, target), rows))
+    in_pairs = any(shape.pairs is not None for shape in products.values())
+    panels = tuple(_panels(stage, shape, target) for stage, shape in products.items())
+    tile = max(tile_height(p.vectors, wanted, target) for p in panels)
+    step, least = (TILE_ROWS, min(rows, TILE_ROWS)) if in_pairs else (1, tile)
+    blocks = -(-rows // wanted)
+    if in_pairs or stream is not None or plan.bounded is not None:
+        if scratch is not None and stream is None:
+            blocks = even_count(blocks, rows, around, cores)
+        return _balanced(rows, blocks, step, least)
+    if plan.panel_mode:
+        # Where columns are divided among the cores as well, only the sum of all tasks counts.
+        copied = blocked[0] is not None or copies_rows(*plan.first)
+        cores = cores if copied and around * blocks >= cores else 1
+    block = even_rows(rows, wanted, around, panels, cores, target)
+    return _balanced(rows, blocks, step, least) if block is None else block
+
+
+def _fitting_rows(plan: ProductPlan, blocked: Sequence[int | None], target: Target) -> int:
+    """Rows of a task, at most: sums are taken in blocks of so many terms, where they are. Some of
+    the stack is left for what else a task keeps."""
+    products, scratch = plan.products, plan.scratch
+    shapes = list(products.values())
+    all_rows = [plan.stages[0].extents[d] for d in plan.stages[0].rows]
+    bits = plan.first[0].bits
+    most = _most_rows(plan, all_rows, blocked[0], target)
+    if plan.stream is not None:
+        return most
     beside_sums = _rows_beside_sums(plan, blocked, target)
-    if beside_sums is not None and beside_sums < min(rows, WAITING_ROWS):
+    if beside_sums is not None and beside_sums < min(all_rows[-1], WAITING_ROWS):
         beside_sums, blocked = None, [None] * len(blocked)
     sums = (
-        (SUM_BLOCK if panel_mode and is_long(shape) else terms or shape.size(shape.summed))
+        (SUM_BLOCK if plan.panel_mode and is_long(shape) else terms or shape.size(shape.summed))
         * (bits if shape.pairs is None else HALF_BITS)
         // 8
         for shape, terms in zip(shapes, blocked, strict=True)
     )
-    read = max(sums)
-    kept = 0 if scratch is None else scratch.row_bytes
     in_pairs = any(shape.pairs is not None for shape in shapes)
-    fitting = block_bytes(target, in_pairs=in_pairs) // max(1, read)
-    if kept:
-        fitting = min(fitting, block_scratch_bytes(target) // kept)
+    fitting = block_bytes(target, in_pairs=in_pairs) // max(1, *sums)
+    if scratch is not None and scratch.row_bytes:
+        fitting = min(fitting, block_scratch_bytes(target) // scratch.row_bytes)
     if beside_sums is not None:
         fitting = min(fitting, beside_sums)
-    if stream is not None:
-        fitting = most
-    wanted = max(1, min(most, max(LEAST_BLOCK, fitting), rows))
-    if in_pairs or stream is not None:
-        return _balanced(rows, wanted, TILE_ROWS if in_pairs else 1, min(rows, TILE_ROWS))
-    panels = tuple(_panels(stage, shape, target) for stage, shape in products.items())
-    tile = max(tile_height(p.vectors, wanted, target) for p in panels)
-    if plan.bounded is not None:
-        return _balanced(rows, wanted, 1, tile)  # what its rows cost is not equal
-    around, cores = prod(all_rows[:-1]), target.cores
-    if panel_mode:
-        # Where columns are divided among the cores as well, only the sum of all tasks counts.
-        copied = blocked[0] is not None or copies_rows(*plan.first)
-        cores = cores if copied and around * -(-rows // wanted) >= cores else 1
-    block = even_rows(rows, wanted, around, panels, cores, target)
-    return _balanced(rows, wanted, 1, tile) if block is None else block
+    return min(most, max(LEAST_BLOCK, fitting))
+
+
+def _most_rows(plan: ProductPlan, rows: Sequence[int], terms: int | None, target: Target) -> int:
+    """Rows of a task whatever they take, of a kernel whose first sum is taken in blocks of so many
+    terms, if it is."""
+    shapes, scratch = list(plan.products.values()), plan.scratch
+    if plan.panel_mode and terms is not None:
+        fitting = target.l2_bytes // BLOCKED_ROWS // (terms * plan.first[0].bits // 8)
+        return min(PACKED_TASK_ROWS, fitting)
+    if scratch is not None and plan.stream is not None:
+        tiled = all(shape.pairs is not None for shape in shapes)
+        return shared_rows(prod(rows), TILE_STREAM_ROWS if tiled else STREAM_MODE_ROWS)
+    if scratch is not None:
+        block = ROW_BLOCK if plan.bounded is None else BOUNDED_ROW_BLOCK
+        return shared_rows(prod(rows), block, min(THREADS, target.cores))
+    if any(shape.pairs == shape.b or shape.task_packed for shape in shapes):
+        return PACKED_TASK_ROWS
+    blocks = prod(rows[plan.columns : -1]) * -(-rows[-1] // PANEL_MODE_ROWS)
+    apart = plan.panel_mode and not has_tasks(plan, blocks)
+    return PANEL_MODE_ROWS // 2 if apart else PANEL_MODE_ROWS
 
 
 def _panels(stage: Stage, shape: Contraction, target: Target) -> Panels:
@@ -112,10 +123,10 @@ def _panels(stage: Stage, shape: Contraction, target: Target) -> Panels:
     return Panels(vectors, shape.size(shape.summed) * shape.size(shape.columns) * vectors // panel)
 
 
-def _balanced(rows: int, most: int, step: int, tile: int) -> int:
-    """Rows of blocks that are as equal as multiples of `step` allow. The last one must hold one
-    whole tile, which may overlap its neighbour otherwise."""
-    block = -(-rows // -(-rows // most))
+def _balanced(rows: int, blocks: int, step: int, tile: int) -> int:
+    """Rows of so many blocks that are as equal as multiples of `step` allow. The last one must hold
+    one whole tile, which may overlap its neighbour otherwise."""
+    block = -(-rows // blocks)
     block = -(-block // step) * step
     while rows % block and rows % block < tile:
         block += step
