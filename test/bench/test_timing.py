@@ -15,12 +15,17 @@ def test_functions_take_turns() -> None:
         time.sleep(0.001)
 
     timings = interleave({"a": lambda: slow("a"), "b": lambda: slow("b")}, seconds=0, least=3)
-    assert calls[:4] == ["a", "a", "b", "b"]
-    rounds = ["".join(calls[place : place + 2]) for place in (4, 6, 8)]
-    assert len(calls) == 10 and set(rounds) == {"ab", "ba"}, "not always behind the same one"
+    assert calls[:8] == ["a"] * 4 + ["b"] * 4
+    rounds = ["".join(calls[place : place + 6]) for place in (8, 14, 20)]
+    assert len(calls) == 26 and set(rounds) == {"aaabbb", "bbbaaa"}, "not always behind the same"
     for timing in timings.values():
-        assert timing.samples == 3
+        assert timing.samples == 9, "three in a turn: the first meets the other's caches"
         assert 0.001 <= timing.best <= timing.median
+
+
+def test_what_fills_the_caches_anew_takes_one_sample_in_a_turn() -> None:
+    timings = interleave({"a": lambda: time.sleep(0.012)}, seconds=0, least=2)
+    assert timings["a"].samples == 2
 
 
 def test_fast_functions_are_called_often_in_one_sample() -> None:
