@@ -56,7 +56,7 @@ def choose_block_rows(plan: ProductPlan, target: Target) -> int:
     tile = max(tile_height(p.vectors, wanted, target) for p in panels)
     step, least = (TILE_ROWS, min(rows, TILE_ROWS)) if in_pairs else (1, tile)
     blocks = -(-rows // wanted)
-    if in_pairs or stream is not None or plan.bounded is not None:
+    if in_pairs or (stream is None and plan.bounded is not None):
         if scratch is not None and stream is None:
             blocks = even_count(blocks, rows, around, cores)
         return _balanced(rows, blocks, step, least)

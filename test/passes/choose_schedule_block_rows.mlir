@@ -119,3 +119,47 @@ func.func private @steps(%a: memref<8x14x14x1024xf32>, %b: memref<64x1024x32xf32
   }
   func.return
 }
+
+// -----
+
+// Rows that walk keys in blocks of 1,024 are whole register tiles, too: 34 blocks of 121, not 32 of 128.
+// CHECK-LABEL: @keys
+// CHECK-SAME:    compute_at = block, block = 121>
+// CHECK:         jam = d0 x 11
+func.func private @keys(%q: memref<4096x64xf32>, %k: memref<128x64x32xf32>, %v: memref<2x4096x32xf32>, %out: memref<4096x64xf32>) attributes {lamina.kernel} {
+  %s = memref.alloc() : memref<4096x4096xf32>
+  %m = memref.alloc() : memref<4096xf32>
+  %e = memref.alloc() : memref<4096x4096xf32>
+  %t = memref.alloc() : memref<4096xf32>
+  %o = memref.alloc() : memref<4096x64xf32>
+  loop.generic (i, j, f) in [4096, 4096, 64] reads(%q[i, f] : memref<4096x64xf32>, %k[j floordiv 32, f, j mod 32] : memref<128x64x32xf32>) writes([i, j] add into %s : memref<4096x4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.stream = #loop.stream<1, block 1024>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  loop.generic (i, j) in [4096, 4096] reads(%s[i, j] : memref<4096x4096xf32>) writes([i] max into %m : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.stream = #loop.stream<1, block 1024>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  loop.generic (i, j) in [4096, 4096] reads(%s[i, j] : memref<4096x4096xf32>, %m[i] : memref<4096xf32>) writes([i, j] store into %e : memref<4096x4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.stream = #loop.stream<1, block 1024>} {
+  ^bb0(%x: f32, %l: f32):
+    %z = arith.subf %x, %l : f32
+    %w = math.exp %z : f32
+    loop.yield %w : f32
+  }
+  loop.generic (i, j) in [4096, 4096] reads(%e[i, j] : memref<4096x4096xf32>) writes([i] add into %t : memref<4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.stream = #loop.stream<1, block 1024>} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  loop.generic (i, f, j) in [4096, 64, 4096] reads(%e[i, j] : memref<4096x4096xf32>, %v[f floordiv 32, j, f mod 32] : memref<2x4096x32xf32>) writes([i, f] add into %o : memref<4096x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>, lamina.stream = #loop.stream<2, block 1024>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  loop.generic (i, f) in [4096, 64] reads(%o[i, f] : memref<4096x64xf32>, %t[i] : memref<4096xf32>) writes([i, f] store into %out : memref<4096x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.divf %x, %y : f32
+    loop.yield %z : f32
+  }
+  func.return
+}
