@@ -5,6 +5,7 @@ from __future__ import annotations
 from xdsl.dialects.builtin import f64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers, truth
@@ -108,7 +109,7 @@ def var(op: SchemaOp, b: PrimsBuilder) -> SSAValue:
     # The squared distance of complex numbers is the sum of those of their parts.
     parts = [b("real", x), b("imag", x)] if is_complex(element_of(x)) else [_narrow(x)]
     wide = [b.convert(part, accumulation_type(element_of(part))) for part in parts]
-    squares = [squared_distances(b, part, dims) for part in wide]
+    squares = [squared_distances(b, w, dims, _stored_as(w)) for w in wide]
     total = b("add", *squares) if len(squares) == 2 else squares[0]
     if isinstance(count, int):
         value = b.with_number("div", total, max(count - correction, 0))
@@ -125,6 +126,14 @@ def _narrow(x: SSAValue) -> SSAValue:
         return x
     source = made.operands[0]
     return source if element_of(x) == f64 and is_float(element_of(source)) else x
+
+
+def _stored_as(x: SSAValue) -> Attribute:
+    """The element type of what was widened for an op on 16-bit floats, whose result is narrow."""
+    made = x.owner
+    if isinstance(made, SchemaOp) and IMPLICIT in made.attributes:
+        return element_of(made.operands[0])
+    return element_of(x)
 
 
 @lowers("cumsum")

@@ -7,7 +7,9 @@ Both sums are made in one walk over a row that is in the cache. What no cache ho
 pieces that one does: the squares of a whole are those of its pieces, and of the pieces' means. So
 memory is read once, for the mean too, and no element takes a division, as in Welford's algorithm.
 
-Squares are f64, as in torch: those of f32 overflow and vanish where their root does not.
+Squares are f64, as in torch: those of f32 overflow and vanish where their root does not. Of 16-bit
+floats, whose results keep 8 or 11 digits, they are f32: distances are measured in the largest
+element of a row then, unless it is an f16, whose squares f32 holds.
 """
 
 from __future__ import annotations
@@ -15,20 +17,30 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, prod
 
-from xdsl.dialects.builtin import f64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import bf16, f16, f64
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
 from lamina.lowering.tensor_types import element_of, has_known_sizes, is_complex, shape_of
 from lamina.passes.cost.kernel_model import CACHED_ELEMENTS, LEAST_PIECE_ROWS, MOST_PIECE_ROWS
 
+LEAST_NORMAL = 2.0**-126
+"""Of f32: its inverse is finite."""
+SHORT_SUM = 1 << 16
+"""Squares that are added in f32: what they are off by, a part in 256 thousand by chance, is far
+below the digits of a 16-bit float."""
 
-def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:
+
+def squared_distances(
+    b: PrimsBuilder, x: SSAValue, dims: Sequence[int], made_of: Attribute
+) -> SSAValue:
     """The sum over `dims` of squared distances from the mean of an f32 or f64 tensor, as f64.
 
-    Never negative.
+    Elements were of type `made_of`, as the variance will be. Never negative.
     """
     pieces = _pieces(b, x, dims)
+    if pieces is None and made_of in (bf16, f16) and _is_short(x, dims):
+        return _short_distances(b, x, dims, scaled=made_of == bf16)
     if pieces is None:
         _, distance = _centered(b, x, dims)
         return _squares(b, distance, dims)[0]
@@ -41,6 +53,25 @@ def squared_distances(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAV
     between = b("add", between, b.with_number("div", rest, piece))
     whole = b.with_number("mul", _squares(b, between, outer)[0], piece)
     return b("add", b.reduce("sum", squares, outer), whole)
+
+
+def _is_short(x: SSAValue, dims: Sequence[int]) -> bool:
+    return has_known_sizes(x) and prod(shape_of(x)[dim] for dim in dims) <= SHORT_SUM
+
+
+def _short_distances(
+    b: PrimsBuilder, x: SSAValue, dims: Sequence[int], *, scaled: bool
+) -> SSAValue:
+    """The same in f32, of what was a 16-bit float; `scaled` by the largest element."""
+    shape = shape_of(x)
+    distance = b("sub", x, b.keep_dims(b.mean(x, dims), shape, dims))
+    if not scaled:
+        return b.convert(_squares(b, distance, dims)[0], f64)
+    largest = b.with_number("maximum", b.reduce("amax", b("abs", x), dims), LEAST_NORMAL)
+    inverse = b.keep_dims(b("reciprocal", largest), shape, dims)
+    squares = b.convert(_squares(b, b("mul", distance, inverse), dims)[0], f64)
+    unit = b.convert(largest, f64)
+    return b("mul", b("mul", squares, unit), unit)
 
 
 def mean_over(b: PrimsBuilder, x: SSAValue, dims: Sequence[int]) -> SSAValue:

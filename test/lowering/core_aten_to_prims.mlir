@@ -88,3 +88,23 @@ func.func @masked_scatter_of_rows(%x: tensor<2x5x8xf32>, %m: tensor<2x5x1xi1>, %
   %b = core_aten.masked_scatter.default(%x, %m, %t) : (tensor<2x5x8xf32>, tensor<2x5x1xi1>, tensor<4x16xf32>) -> tensor<2x5x8xf32>
   func.return %a, %b : tensor<2x5x8xf32>, tensor<2x5x8xf32>
 }
+
+// Distances of what was a bf16 are f32, in units of the largest element; those of f32 are f64.
+// CHECK-LABEL: @short_variance
+// CHECK:      [[MOST:%\S+]] = prims.amax({{.*}} : (tensor<2x3xf32>) -> tensor<2xf32>
+// CHECK:      [[ABOVE:%\S+]] = prims.maximum([[MOST]],
+// CHECK:      prims.reciprocal([[ABOVE]])
+// CHECK:      prims.sum({{.*}} : (tensor<2x3xf32>) -> tensor<2xf32>
+// CHECK-NOT:  tensor<2x3xf64>
+// CHECK-LABEL: @variance
+// CHECK:      prims.sub({{.*}} : (tensor<2x3xf64>
+func.func @short_variance(%x: tensor<2x3xbf16>) -> tensor<2xf32> {
+  %0 = core_aten._to_copy.default(%x, dtype = f32) {lamina.implicit} : (tensor<2x3xbf16>) -> tensor<2x3xf32>
+  %1 = core_aten.var.correction(%0, dim = [1], correction = 1) : (tensor<2x3xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+func.func @variance(%x: tensor<2x3xbf16>) -> tensor<2xf32> {
+  %0 = core_aten._to_copy.default(%x, dtype = f32) : (tensor<2x3xbf16>) -> tensor<2x3xf32>
+  %1 = core_aten.var.correction(%0, dim = [1], correction = 1) : (tensor<2x3xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}

@@ -122,6 +122,24 @@ def test_squares_that_overflow_or_vanish(dtype: torch.dtype, size: float) -> Non
     torch.testing.assert_close(got, module(x), rtol=rtol, atol=0)
 
 
+@pytest.mark.parametrize("dtype", [torch.float16, torch.bfloat16])
+def test_rows_of_16_bit_floats(dtype: torch.dtype) -> None:
+    """Outliers, equal elements, subnormal ones, large means; infinities stay in their rows."""
+    x = torch.randn(9, 200, generator=torch.Generator().manual_seed(4)).to(dtype)
+    x[0, 3], x[1], x[2], x[3] = 60000, 0.0, 3.140625, 1000 + x[3]
+    x[4] = torch.finfo(dtype).smallest_normal / 4 * x[4].sign()
+    x[5, 7], x[6, 9], x[7] = float("inf"), float("nan"), 60000 * x[7].sign()
+
+    class Deviations(torch.nn.Module):
+        def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, ...]:
+            return x.std(1), torch.var_mean(x, 1)[0], x.T.contiguous().std(0, correction=0)
+
+    module = Deviations()
+    compiled = lamina.compile(torch.export.export(module, (x,)))
+    rtol = 2.0**-7 if dtype == torch.bfloat16 else 2.0**-10
+    torch.testing.assert_close(compiled(x), module(x), rtol=rtol, atol=0, equal_nan=True)
+
+
 @pytest.mark.parametrize("size", [1e13, 1e20, 1e30])
 def test_norms_of_large_elements(size: float) -> None:
     x = torch.randn(6, 70, generator=torch.Generator().manual_seed(0)) * size
