@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from xdsl.dialects.builtin import Float32Type, Float64Type, TensorType, UnitAttr
+from xdsl.dialects.builtin import Float32Type, Float64Type, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
 
@@ -13,7 +13,10 @@ from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
 
 WINOGRAD = "lamina.winograd"
-"""Attribute of a nest on tensors, a unit: it is computed in tiles of 2x2 results."""
+"""Attribute of a nest on tensors: it is computed in tiles of 2x2 results, line by line or all of an
+image at once."""
+BY_LINE = StringAttr("line")
+BY_IMAGE = StringAttr("image")
 WINDOW = 3
 """Lines and columns of a window."""
 TILE = 2
@@ -134,8 +137,8 @@ def _is_whole(nest: GenericOp, places: list[int], axes: tuple[int, ...]) -> bool
 
 def verify_winograd(nest: GenericOp, note: Attribute) -> None:
     """Raises VerifyException for the attribute on a nest that is no such convolution."""
-    if not isinstance(note, UnitAttr):
-        raise VerifyException(f"{nest.name}: {WINOGRAD} is a unit, not {note}")
+    if note not in (BY_LINE, BY_IMAGE):
+        raise VerifyException(f"{nest.name}: {WINOGRAD} is {BY_LINE} or {BY_IMAGE}, not {note}")
     tensors = all(isinstance(value.type, TensorType) for value in (*nest.inputs, *nest.res))
     if not tensors or Windows.of(nest) is None:
         raise VerifyException(

@@ -90,3 +90,9 @@ LEAST_READS = 2
 MOST_POINT_WORK = 16
 """Cost units of what a scatter computes at each point instead of reading it: more is better done in
 vectors. A guess."""
+MOST_PRODUCTS = 4
+"""Products of one kernel that takes in the kernels of several makers, at most: the groups of
+Winograd's are four."""
+PANELS_TOGETHER = 2
+"""Part of the second-level cache for all panels of such a kernel, which each block of rows reads
+again."""

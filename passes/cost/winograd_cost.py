@@ -8,6 +8,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.winograd import Windows
+from lamina.passes.cost.fusion_limits import PANELS_TOGETHER
 
 PRODUCT_SHARE = 4 / 9
 """Multiplications of F(2x2, 3x3) by those of windows: 16 a tile instead of 36."""
@@ -20,14 +21,15 @@ LEAST_GAIN = 1.1
 """How much longer windows must take: sums are less exact by tiles, by half of an error."""
 GROWTH = 4
 """Elements of tiles for each element of the image, and of products for each result."""
-
-
 LINE_TILES = 16
-"""Tiles on a line, from which on sums of tiles stand in the kernel of the products that they add:
-its tasks are lines of tiles, which all read the weights. Of shorter ones products are kernels of
-their own: RegNet-Y-040 takes 0.975 of the time so on two threads of a Sapphire Rapids, ResNet-50
-0.98, where products of 7 tiles a line alone are apart 0.99 and 0.99; of 28 tiles a line it is the
-same either way."""
+"""Tiles on a line, from which on products go line by line with the sums around them, whose tasks
+are lines of tiles that all read the weights. Of shorter ones products are kernels of their own:
+28x28 by 256 channels takes 1.23 ms so, 1.40 line by line, by 192 channels 0.74 and 0.76 (two
+threads of a Sapphire Rapids)."""
+NEAR_LINE_TILES = 14
+"""The same where the weights of all products stay in the second-level cache, and all of a line is
+one kernel: 8x28x28 by 128 channels takes 2.78 ms so, 3.46 by products apart, and 8x56x56 by 64
+channels 3.0 in one kernel, 4.7 in four. Shorter lines were not asked."""
 
 PAIR_RATE = 2
 """Products of bf16 in pairs for one of f32, at least, by instructions that multiply pairs."""
@@ -54,6 +56,15 @@ def winograd_seconds(shape: Windows, target: Target) -> float:
     stored = (tiles + GROWTH * results) * size
     sums = (tiles * IMAGE_STEPS + results * RESULT_STEPS) / peak
     return products + sums + 2 * stored / machine.bandwidth(stored)  # stored, and read
+
+
+def goes_by_lines(shape: Windows, target: Target) -> bool:
+    """Whether products are made of a line of tiles, beside the sums around them, and not of all."""
+    weight = shape.nest.inputs[1 - shape.image]
+    size = shape.nest.res[0].type.element_type.bitwidth // 8  # pyright: ignore
+    panels = prod(shape_of(weight)) * 16 // 9 * size
+    near = panels <= target.l2_bytes // PANELS_TOGETHER
+    return shape.tiles[1] >= (NEAR_LINE_TILES if near else LINE_TILES)
 
 
 def _peak(shape: Windows, target: Target) -> float:

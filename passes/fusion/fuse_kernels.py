@@ -4,11 +4,13 @@ A kernel has row dimensions: outer parallel dimensions that all its nests share,
 nest makes for a row is read by the others for the same row only. Softmax, layer norm, a matrix
 product with its epilogue, and attention each become one kernel; what stays between its nests is
 scratch of a few rows. Of several kernels that make what a nest reads, it joins the one that hands
-it the most bytes, if it can.
+it the most bytes, if it can, and takes others with products in where all panels stay near
+(`several_makers.py`).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -36,6 +38,7 @@ from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import align_rows, initial_rows
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, form_kernel, sort_block
+from lamina.passes.fusion.several_makers import shared_rows
 from lamina.passes.loop.packing import copy_nest
 from lamina.passes.refusal import unsupported
 
@@ -130,12 +133,38 @@ class _Grouping:
                 for member in self._members(cluster):
                     self.rows[member] = tuple(self.rows[member][i] for i in kept)
                 self.graph.merge(cluster, own)
+                self._join_makers(cluster, direct, op, refusals)
                 self.refusals[cluster] += refusals
                 return
             said = f"{label_of(cluster.ops[-1])} -> {label_of(op)}: {joined.reason}"
             refusals.append((self.numbers[cluster], said))
         self.rows[op] = initial_rows(op)
         self.refusals[own], self.numbers[own] = refusals, len(self.numbers)
+
+    def _join_makers(
+        self,
+        cluster: Cluster,
+        direct: Mapping[Cluster, int],
+        op: GenericOp,
+        refusals: list[Reason],
+    ) -> None:
+        """Take into the kernel of `op` what makes its other operands; `refusals` says why others
+        stayed apart."""
+        for other in sorted(direct, key=lambda c: self.numbers[c]):
+            if other is cluster or not self.graph.adjacent(cluster, other):
+                continue
+            members, others = self._members(cluster), self._members(other)
+            kept = shared_rows(members, others, self.rows, op, self.machine)
+            if isinstance(kept, Refusal):
+                continue
+            self._tell(other, op, kept)
+            for member in (*members, *others):
+                self.rows[member] = self.rows[member][:kept]
+            number = self.numbers.pop(other)
+            refusals[:] = [reason for reason in refusals if reason[0] != number]
+            self.numbers[cluster] = min(number, self.numbers[cluster])
+            self.refusals[cluster] += self.refusals.pop(other)
+            self.graph.merge(cluster, other)
 
     @staticmethod
     def _members(cluster: Cluster) -> list[GenericOp]:

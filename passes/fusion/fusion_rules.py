@@ -115,7 +115,7 @@ def align_rows(
     nests = (*members, op)
     shapes = [Contraction.of(nest) for nest in nests]
     products = row_products(nests, shapes)
-    too_long = _row_too_long(members, shapes, op, edges, parallel) or _product_row_too_long(
+    too_long = row_too_long(members, shapes, op, edges, parallel) or product_row_too_long(
         products, own
     )
     if too_long is not None:
@@ -154,7 +154,7 @@ def _lost_rows(
     return Refusal(f"it is the same along {along} of the reader, whose rows would be lost")
 
 
-def _row_too_long(
+def row_too_long(
     members: Sequence[GenericOp],
     shapes: Sequence[Contraction | None],
     op: GenericOp,
@@ -181,7 +181,7 @@ def _row_too_long(
     return None
 
 
-def _product_row_too_long(
+def product_row_too_long(
     products: Sequence[Contraction], rows: Mapping[GenericOp, Sequence[int]]
 ) -> Refusal | None:
     """A kernel of whole rows keeps all contiguous columns of its products, row or not.

@@ -10,8 +10,9 @@ of four products instead of six; along both axes it is nested. Numbered so, each
 products (q of the lines, q of the columns) has linear index maps, and is a product of matrices with
 r of both as its batch: tiles of the image by channels, times channels by channels. Weights are
 computed in f64 and rounded once, in `@setup`. Images and groups stay the dimensions that they are.
-Products whose lines have few tiles are kernels of their own (`lamina.fuse = "never"`): in one with
-the sums of tiles, each line would read all weights.
+Line by line (`lamina.winograd = "line"`), tiles, products and results of a line of tiles may share
+a kernel, whose blocks read all weights. Else (`"image"`) products are kernels of their own
+(`lamina.fuse = "never"`), of all tiles at once.
 """
 
 from __future__ import annotations
@@ -41,8 +42,7 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, subst
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, compare_op, constant_op, scalar_op, select_op
-from lamina.dialects.loop.winograd import WINOGRAD, Windows
-from lamina.passes.cost.winograd_cost import LINE_TILES
+from lamina.dialects.loop.winograd import BY_LINE, WINOGRAD, Windows
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import FUSE, MATERIALIZED
 from lamina.passes.loop.pad_windows import padded_copy
@@ -163,22 +163,29 @@ def _store_nest(
     return made
 
 
+def _place_of_kinds(nest: GenericOp, axes: Sequence[int]) -> int:
+    """Where r of lines and columns stand among the axes of an image or a result, the axes of whose
+    lines and columns are given: behind tiles where products go line by line with the sums around
+    them, which all have lines of tiles as rows then; else in front, as a batch."""
+    return 1 + max(axes) if nest.attributes[WINOGRAD] == BY_LINE else 0
+
+
 def _image_nest(
     nest: GenericOp, shape: Windows, image: SSAValue, forms: Forms, group: tuple[int, int]
 ) -> GenericOp:
-    """[r of lines, r of columns, axes of the image, of which lines and columns are of tiles]."""
+    """Axes of the image, of which lines and columns are of tiles, with r of both among them."""
     assert isinstance(image.type, TensorType)
     element = image.type.element_type
     sizes = list(shape_of(image))
     sizes[shape.image_axes[0]], sizes[shape.image_axes[1]] = shape.tiles
-    domain = [2, 2, *sizes]
+    at = _place_of_kinds(nest, shape.image_axes)
+    domain = [*sizes[:at], 2, 2, *sizes[at:]]
     starts = [forms[axis].constant for axis in shape.image_axes]
 
-    def read(at: tuple[Linear, Linear]) -> tuple[SSAValue, Forms]:
-        index = [Linear.dim(axis + 2) for axis in range(len(sizes))]
-        for axis, start, place in zip(shape.image_axes, starts, at, strict=True):
-            tile = Linear.dim(axis + 2).scale(2)
-            index[axis] = tile.add(place).add(Linear((), start))
+    def read(places: tuple[Linear, Linear]) -> tuple[SSAValue, Forms]:
+        index = [Linear.dim(axis if axis < at else axis + 2) for axis in range(len(sizes))]
+        for axis, start, place in zip(shape.image_axes, starts, places, strict=True):
+            index[axis] = index[axis].scale(2).add(place).add(Linear((), start))
         return image, tuple(index)
 
     def places(kind: int, dim: int) -> tuple[Linear, Linear]:
@@ -186,7 +193,7 @@ def _image_nest(
             return Linear((), 1), Linear((), 2)
         return Linear.dim(dim), Linear.of({dim: 1}, 2)
 
-    lines, columns = places(group[0], 0), places(group[1], 1)
+    lines, columns = places(group[0], at), places(group[1], at + 1)
     reads = [read((line, column)) for line in lines for column in columns]
     body = _Body([element] * 4, element)
 
@@ -196,7 +203,7 @@ def _image_nest(
         sign = body.sign(dim)
         return lambda a, b: body.signed_sum(a, sign, b)
 
-    along_line, across = pair(group[1], 1), pair(group[0], 0)
+    along_line, across = pair(group[1], at + 1), pair(group[0], at)
     a, b, c, d = body.block.args
     total = across(along_line(a, b), along_line(c, d))
     kind = TensorType(element, domain)
@@ -244,19 +251,24 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
 def _product(
     nest: GenericOp, shape: Windows, tiles: SSAValue, forms: Forms, weights: SSAValue
 ) -> GenericOp:
-    """The sums over channels: [r of lines, r of columns, axes of the result, in tiles]."""
+    """The sums over channels: axes of the result, in tiles, with r of lines and columns among
+    them."""
     gone = set(shape.window)
     kept = [d for d in range(len(nest.extents)) if d not in gone]
-    moved = [Linear(())] * len(nest.extents)
-    for number, dim in enumerate(kept):
-        moved[dim] = Linear.dim(number + 2)
     extents = [nest.extents[d] for d in kept]
     for dim, count in zip(shape.places, shape.tiles, strict=True):
         extents[kept.index(dim)] = count
-    batch = (Linear.dim(0), Linear.dim(1))
+    at = _place_of_kinds(nest, [kept.index(dim) for dim in shape.places])
+    extents[at:at] = [2, 2]
+    moved = [Linear(())] * len(nest.extents)
+    for number, dim in enumerate(kept):
+        moved[dim] = Linear.dim(number if number < at else number + 2)
+    batch = (Linear.dim(at), Linear.dim(at + 1))
     image = [substitute(form, moved) for form in forms]
     for axis, dim in zip(shape.image_axes, shape.places, strict=True):
         image[axis] = moved[dim]
+    among = _place_of_kinds(nest, shape.image_axes)
+    image[among:among] = batch
     weight = [
         substitute(form, moved)
         for axis, form in enumerate(shape.weight_forms)
@@ -265,24 +277,26 @@ def _product(
     written = [substitute(form, moved) for form in shape.result_forms]
     sizes = list(shape_of(nest.res[0]))
     sizes[shape.result_axes[0]], sizes[shape.result_axes[1]] = shape.tiles
-    rank = len(extents) + 2
+    among = _place_of_kinds(nest, shape.result_axes)
+    written[among:among], sizes[among:among] = batch, [2, 2]
+    rank = len(extents)
     assert isinstance(nest.res[0].type, TensorType)
     element = nest.res[0].type.element_type
     body = Block(arg_types=[element, element])
     body.add_op(product := arith.MulfOp(body.args[0], body.args[1]))
     body.add_op(YieldOp([product.result]))
     made = GenericOp(
-        [2, 2, *extents],
+        extents,
         [tiles, weights],
-        [map_of((*batch, *image), rank), map_of((*batch, *weight), rank)],
-        [map_of((*batch, *written), rank)],
+        [map_of(image, rank), map_of((*batch, *weight), rank)],
+        [map_of(written, rank)],
         ["add"],
-        [TensorType(element, [2, 2, *sizes])],
+        [TensorType(element, sizes)],
         Region(body),
     )
     set_names(made, ["winograd_product"])
     made.location = nest.location
-    if shape.tiles[1] < LINE_TILES:
+    if nest.attributes[WINOGRAD] != BY_LINE:
         made.attributes[FUSE] = StringAttr("never")
     return made
 
@@ -312,8 +326,9 @@ def _result_nest(nest: GenericOp, shape: Windows, products: Sequence[SSAValue]) 
     def terms(dim: int) -> list[tuple[int, Linear]]:
         return [(1, fixed), (0, Linear.dim(dim)), (1, one)]
 
+    at = _place_of_kinds(nest, axes)
     reads = [
-        (products[GROUPS.index((q, p))], (r, s, *tile))
+        (products[GROUPS.index((q, p))], (*tile[:at], r, s, *tile[at:]))
         for q, r in terms(across)
         for p, s in terms(along)
     ]

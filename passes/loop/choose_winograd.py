@@ -2,7 +2,7 @@
 
 It takes 4/9 of the multiplications, and sums in front and behind, whose results are four times as
 large as image and result. Both ways are estimated (`passes/cost/winograd_cost.py`). The choice is
-`lamina.winograd`, a unit attribute of the nest, that `apply-winograd` carries out.
+`lamina.winograd` of the nest, `"line"` or `"image"`, that `apply-winograd` carries out.
 """
 
 from __future__ import annotations
@@ -11,15 +11,20 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
+from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.labels import label_of
-from lamina.dialects.loop.winograd import WINOGRAD, Windows
-from lamina.passes.cost.winograd_cost import LEAST_GAIN, direct_seconds, winograd_seconds
+from lamina.dialects.loop.winograd import BY_IMAGE, BY_LINE, WINOGRAD, Windows
+from lamina.passes.cost.winograd_cost import (
+    LEAST_GAIN,
+    direct_seconds,
+    goes_by_lines,
+    winograd_seconds,
+)
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.packing import is_constant
@@ -62,7 +67,7 @@ def _choose(
     winograd = winograd_seconds(shape, target)
     chosen = LEAST_GAIN * winograd < direct
     if chosen:
-        nest.attributes[WINOGRAD] = UnitAttr()
+        nest.attributes[WINOGRAD] = BY_LINE if goes_by_lines(shape, target) else BY_IMAGE
     took = f"F(2x2, 3x3) takes {winograd * 1e6:.2f} us, windows {direct * 1e6:.2f} us"
     log.choice(f"{label_of(nest)}: {took}", chosen=chosen)
 

@@ -537,7 +537,7 @@ func.func @other_dims(%x: tensor<8x4xf32>, %y: tensor<f32>) -> (tensor<8xf32>, t
 // -----
 
 func.func @winograd(%x: tensor<1x7x8x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x5x6x5xf32> {
-  %r = loop.generic (n, y, x, o, i, j, c) in [1, 5, 6, 5, 3, 3, 4] reads(%x[n, y + i, x + j, c] : tensor<1x7x8x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x5x6x5xf32>) attributes {lamina.winograd} {
+  %r = loop.generic (n, y, x, o, i, j, c) in [1, 5, 6, 5, 3, 3, 4] reads(%x[n, y + i, x + j, c] : tensor<1x7x8x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x5x6x5xf32>) attributes {lamina.winograd = "line"} {
   ^bb0(%a: f32, %b: f32):
     %v = arith.mulf %a, %b : f32
     loop.yield %v : f32

@@ -3,7 +3,7 @@
 // The image is padded once; four groups of four products, by which of the two kinds stands along the
 // lines and along the columns, and a nest that puts the results of a tile together.
 func.func @main(%x: tensor<1x6x8x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x6x8x5xf32> {
-  %r = loop.generic (n, y, x, o, i, j, c) in [1, 6, 8, 5, 3, 3, 4] reads(%x[n, y + i - 1, x + j - 1, c] pad 0.0 : f32 : tensor<1x6x8x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x6x8x5xf32>) attributes {lamina.winograd} {
+  %r = loop.generic (n, y, x, o, i, j, c) in [1, 6, 8, 5, 3, 3, 4] reads(%x[n, y + i - 1, x + j - 1, c] pad 0.0 : f32 : tensor<1x6x8x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x6x8x5xf32>) attributes {lamina.winograd = "image"} {
   ^bb0(%a: f32, %b: f32):
     %v = arith.mulf %a, %b : f32
     loop.yield %v : f32
@@ -50,7 +50,7 @@ func.func @main(%x: tensor<1x8x10x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x6
 
 // Products of lines of 16 tiles may share a kernel with their sums.
 func.func @main(%x: tensor<1x8x34x4xf32>, %w: tensor<5x4x3x3xf32>) -> tensor<1x6x32x5xf32> {
-  %r = loop.generic (n, y, x, o, i, j, c) in [1, 6, 32, 5, 3, 3, 4] reads(%x[n, y + i, x + j, c] : tensor<1x8x34x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x6x32x5xf32>) attributes {lamina.winograd} {
+  %r = loop.generic (n, y, x, o, i, j, c) in [1, 6, 32, 5, 3, 3, 4] reads(%x[n, y + i, x + j, c] : tensor<1x8x34x4xf32>, %w[o, c, i, j] : tensor<5x4x3x3xf32>) writes([n, y, x, o] add : tensor<1x6x32x5xf32>) attributes {lamina.winograd = "line"} {
   ^bb0(%a: f32, %b: f32):
     %v = arith.mulf %a, %b : f32
     loop.yield %v : f32

@@ -56,3 +56,22 @@ func.func private @heavy(%x: memref<256x512xf32>, %z: memref<256x512xf32>) attri
   }
   func.return
 }
+
+// What stays in the kernel stays near: whole vectors.
+// CHECK-LABEL: @kept
+// CHECK:         lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2>
+func.func private @kept(%x: memref<256x512xf32>, %w: memref<16x512x32xf32>, %out: memref<256x512xf32>) attributes {lamina.kernel} {
+  %r = memref.alloc() : memref<256x512xf32>
+  loop.generic (i, j) in [256, 512] reads(%x[i, j] : memref<256x512xf32>) writes([i, j] store into %r : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %zero = arith.constant 0.0 : f32
+    %b = arith.maximumf %a, %zero : f32
+    loop.yield %b : f32
+  }
+  loop.generic (i, j, k) in [256, 512, 512] reads(%r[i, k] : memref<256x512xf32>, %w[j floordiv 32, k, j mod 32] : memref<16x512x32xf32>) writes([i, j] add into %out : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}

@@ -13,7 +13,7 @@ func.func @main(%x: tensor<1x28x28x64xf32> {lamina.kind = "input", lamina.name =
 }
 // CHECK-LABEL: @main
 // CHECK:         loop.generic (d0, d1, d2, d3, d4, d5, d6) in [1, 28, 28, 64, 3, 3, 64]
-// CHECK-SAME:    attributes {lamina.winograd}
+// CHECK-SAME:    attributes {lamina.winograd = "line"}
 // LOG: choose-winograd: {{.*}}: F(2x2, 3x3) takes {{.*}} us, windows {{.*}} us: chosen
 
 // -----
@@ -77,6 +77,6 @@ func.func @stored_and_read(%x: tensor<1x56x56x64xf32> {lamina.kind = "input", la
   func.return %r : tensor<1x56x56x64xf32>
 }
 // CHECK-LABEL: @stored_and_read
-// CHECK:         attributes {lamina.winograd}
+// CHECK:         attributes {lamina.winograd = "line"}
 // SMALL-LABEL: @stored_and_read
-// SMALL:         attributes {lamina.winograd}
+// SMALL:         attributes {lamina.winograd = "line"}

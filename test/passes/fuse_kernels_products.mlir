@@ -137,3 +137,58 @@ func.func @not_masked(%a: tensor<32x64x64xf32>, %b: tensor<32x64x64xf32>, %m: te
 // CHECK-LABEL: @not_masked
 // CHECK-NOT:     masks rows
 // CHECK:         func.return
+
+// -----
+
+// A sum takes in both products that it adds, as a block of rows finds the panels of both near.
+func.func @near(%a: tensor<256x64xf32>, %b: tensor<64x64xf32> {lamina.kind = "parameter", lamina.name = "b"}, %c: tensor<256x64xf32>, %d: tensor<64x64xf32> {lamina.kind = "parameter", lamina.name = "d"}) -> tensor<256x64xf32> {
+  %p = loop.generic (i, j, k) in [256, 64, 64] reads(%a[i, k] : tensor<256x64xf32>, %b[j, k] : tensor<64x64xf32>) writes([i, j] add : tensor<256x64xf32>) attributes {lamina.op = "left"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %q = loop.generic (i, j, k) in [256, 64, 64] reads(%c[i, k] : tensor<256x64xf32>, %d[j, k] : tensor<64x64xf32>) writes([i, j] add : tensor<256x64xf32>) attributes {lamina.op = "right"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %r = loop.generic (i, j) in [256, 64] reads(%p[i, j] : tensor<256x64xf32>, %q[i, j] : tensor<256x64xf32>) writes([i, j] store : tensor<256x64xf32>) attributes {lamina.op = "sum"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.addf %x, %y : f32
+    loop.yield %z : f32
+  }
+  func.return %r : tensor<256x64xf32>
+}
+// CHECK-LABEL: @near
+// CHECK:         %r = loop.kernel
+// CHECK:           lamina.op = "left"
+// CHECK:           lamina.op = "right"
+// CHECK:           lamina.op = "sum"
+
+// -----
+
+// Of larger panels, each product reads its own alone.
+func.func @far(%a: tensor<256x1024xf32>, %b: tensor<1024x1024xf32> {lamina.kind = "parameter", lamina.name = "b"}, %c: tensor<256x1024xf32>, %d: tensor<1024x1024xf32> {lamina.kind = "parameter", lamina.name = "d"}) -> tensor<256x1024xf32> {
+  %p = loop.generic (i, j, k) in [256, 1024, 1024] reads(%a[i, k] : tensor<256x1024xf32>, %b[j, k] : tensor<1024x1024xf32>) writes([i, j] add : tensor<256x1024xf32>) attributes {lamina.op = "left"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %q = loop.generic (i, j, k) in [256, 1024, 1024] reads(%c[i, k] : tensor<256x1024xf32>, %d[j, k] : tensor<1024x1024xf32>) writes([i, j] add : tensor<256x1024xf32>) attributes {lamina.op = "right"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %r = loop.generic (i, j) in [256, 1024] reads(%p[i, j] : tensor<256x1024xf32>, %q[i, j] : tensor<256x1024xf32>) writes([i, j] store : tensor<256x1024xf32>) attributes {lamina.op = "sum"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.addf %x, %y : f32
+    loop.yield %z : f32
+  }
+  func.return %r : tensor<256x1024xf32>
+}
+// CHECK-LABEL: @far
+// CHECK:         loop.kernel
+// CHECK:           lamina.op = "left"
+// CHECK:         loop.kernel
+// CHECK:           lamina.op = "right"
+// CHECK:           lamina.op = "sum"

@@ -23,7 +23,7 @@ func.func @main(%x: tensor<{n}x{h}x{w}x{image}x{t}> {{lamina.kind = "input", lam
       reads(%x[n, y + i - {top}, x + j - {left}, g * {c} + c] pad 0.0 : {t}
         : tensor<{n}x{h}x{w}x{image}x{t}>, %k[g * {o} + o, c, i, j] : tensor<{result}x{c}x3x3x{t}>)
       writes([n, y, x, g * {o} + o] add : tensor<{n}x{oh}x{ow}x{result}x{t}>)
-      attributes {{lamina.winograd}} {{
+      attributes {{lamina.winograd = "{way}"}} {{
   ^bb0(%a: {t}, %b: {t}):
     %v = arith.mulf %a, %b : {t}
     loop.yield %v : {t}
@@ -44,24 +44,35 @@ CASES = [
 ]
 
 
-def _program(case: tuple, kind: str) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
+def _program(case: tuple, kind: str, way: str) -> tuple[str, np.ndarray, np.ndarray, np.ndarray]:
     n, h, w, groups, c, o, (top, below, left, right) = case
     torch.manual_seed(0)
     dtype = {"f32": torch.float32, "f64": torch.float64}[kind]
     x = torch.randn(n, groups * c, h, w, dtype=dtype)
     k = torch.randn(groups * o, c, 3, 3, dtype=dtype)
     wanted = F.conv2d(F.pad(x.double(), (left, right, top, below)), k.double(), groups=groups)
-    words = {"n": n, "h": h, "w": w, "groups": groups, "c": c, "o": o, "top": top, "left": left}
+    words = {
+        "way": way,
+        "n": n,
+        "h": h,
+        "w": w,
+        "groups": groups,
+        "c": c,
+        "o": o,
+        "top": top,
+        "left": left,
+    }
     words |= {"oh": wanted.shape[2], "ow": wanted.shape[3], "t": kind}
     words |= {"image": groups * c, "result": groups * o}
     image = x.permute(0, 2, 3, 1).contiguous().numpy()
     return CONVOLUTION.format(**words), image, k.numpy(), wanted.permute(0, 2, 3, 1).numpy()
 
 
+@pytest.mark.parametrize("way", ["line", "image"])
 @pytest.mark.parametrize("kind", ["f32", "f64"])
 @pytest.mark.parametrize("case", CASES, ids=str)
-def test_native_code(case: tuple, kind: str) -> None:
-    text, x, k, wanted = _program(case, kind)
+def test_native_code(case: tuple, kind: str, way: str) -> None:
+    text, x, k, wanted = _program(case, kind, way)
     compiled = lamina.compile(text, cache=False)
     assert any("winograd_product" in kernel.ops for kernel in compiled.kernels)
     found = compiled(x, k)
@@ -70,8 +81,9 @@ def test_native_code(case: tuple, kind: str) -> None:
 
 
 @pytest.mark.parametrize("case", CASES[:2] + CASES[3:6], ids=str)
-def test_each_pass_keeps_the_meaning(case: tuple) -> None:
-    text, x, k, wanted = _program(case, "f64")
+@pytest.mark.parametrize("way", ["line", "image"])
+def test_each_pass_keeps_the_meaning(case: tuple, way: str) -> None:
+    text, x, k, wanted = _program(case, "f64", way)
     module = lamina.parse(text)
     run_pipeline(module, pipeline(stop="loop"), Context())
     for spec in pipeline(start="loop", stop="fused"):
@@ -102,7 +114,9 @@ class Network(torch.nn.Module):
         return self.last((self.norm(self.second(hidden)) + hidden).relu()) + x
 
 
-@pytest.mark.parametrize("channels, groups, size", [(32, 1, 14), (72, 1, 10), (64, 2, 6)])
+@pytest.mark.parametrize(
+    "channels, groups, size", [(32, 1, 14), (72, 1, 10), (64, 2, 6), (64, 2, 28)]
+)
 def test_of_networks(channels: int, groups: int, size: int, always: None) -> None:
     torch.manual_seed(0)
     model = Network(channels, groups).eval()
@@ -115,6 +129,18 @@ def test_of_networks(channels: int, groups: int, size: int, always: None) -> Non
         wanted = model.double()(x.double()).numpy()
     error = np.linalg.norm(found - wanted)
     assert error <= 2 * np.linalg.norm(eager - wanted) + 1e-7 * np.linalg.norm(wanted)
+
+
+@pytest.mark.parametrize("channels, size, kernels", [(32, 28, 1), (512, 28, 4), (32, 12, 4)])
+def test_lines_by_near_weights_are_one_kernel(
+    channels: int, size: int, kernels: int, always: None
+) -> None:
+    model, x = Network(channels, 1).eval(), torch.randn(1, 16, size, size)
+    with torch.no_grad():
+        program = torch.export.export(model, (x,))
+        compiled = lamina.compile(program, cache=False, target="x86-64-v4;l2_bytes=2097152")
+    made = [kernel for kernel in compiled.kernels if "winograd_product" in kernel.ops]
+    assert sum(kernel.calls for kernel in made) == kernels
 
 
 def test_odd_lines_stay(always: None) -> None:

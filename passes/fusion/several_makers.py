@@ -1,0 +1,79 @@
+"""When a nest that has joined the kernel of one of its makers takes those of others in, too."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+
+from lamina.codegen.roofline import Roofline
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.contraction import Contraction
+from lamina.passes.cost.fusion_cost import value_bytes
+from lamina.passes.cost.fusion_limits import MOST_PRODUCTS, PANELS_TOGETHER
+from lamina.passes.fusion.fusion_decisions import Refusal, overridden
+from lamina.passes.fusion.fusion_rules import (
+    edge_rows,
+    product_row_too_long,
+    row_too_long,
+    rows_cost,
+)
+
+
+def shared_rows(
+    members: Sequence[GenericOp],
+    others: Sequence[GenericOp],
+    rows: Mapping[GenericOp, tuple[int, ...]],
+    op: GenericOp,
+    machine: Roofline,
+) -> int | Refusal:
+    """How many rows survive if `others`, a kernel that makes what `op` reads, join its kernel.
+
+    `op` is one of the `members`. Both kernels have products: those without are left to
+    `merge-siblings`. All panels have to stay near, as each block of rows reads them.
+    """
+    shapes = [Contraction.of(nest) for nest in (*members, *others)]
+    held, added = shapes[: len(members)], shapes[len(members) :]
+    if not any(held) or not any(added):
+        return Refusal("one of the kernels that make its operands has no product")
+    products = [shape for shape in shapes if shape is not None]
+    if len(products) > MOST_PRODUCTS:
+        return Refusal(f"together they have {len(products)} products, more than {MOST_PRODUCTS}")
+    edges = [(number, value) for number, value in enumerate(op.inputs) if value.owner in others]
+    if any(op.pad_values[number] is not None for number, _ in edges):
+        return Refusal("the result is read beyond its edge")
+    if any(value.owner in others for value in op.sources):
+        return Refusal("the result is read through computed indices")
+    own = {nest: rows[nest] for nest in others}
+    kept = len(rows[op])
+    for number, value in edges:
+        aligned = edge_rows(value, own, op, number, len(own[others[0]]))
+        if isinstance(aligned, Refusal):
+            return aligned
+        kept = min(kept, _common(aligned, rows[op]))
+    # Of several products, tasks are blocks of rows that have all columns.
+    for shape in products:
+        of_columns = [dim in shape.columns for dim in rows[shape.op][:kept]]
+        kept = of_columns.index(True) if True in of_columns else kept
+    if not kept:
+        return Refusal("their rows are not those of the kernel that makes another operand")
+    said = overridden([*members, *others])
+    if said is not None:
+        return kept if said.fuse else Refusal(said.reason)
+    panels = sum(value_bytes(shape.op.inputs[shape.b]) for shape in products)
+    if panels > (most := machine.near_bytes // PANELS_TOGETHER):
+        return Refusal(f"a block of rows would read {panels} bytes of panels, more than {most}")
+    nests = [*members, *others]
+    parallel = prod(op.extents[dim] for dim in rows[op][:kept])
+    handed = [(number, value) for number, value in enumerate(op.inputs) if value.owner in nests]
+    shorter = {nest: rows[nest][:kept] for nest in nests}
+    long = row_too_long(nests, shapes, op, handed, parallel)
+    if refusal := long or product_row_too_long(products, shorter):
+        return refusal
+    spared = sum(value_bytes(value) for value in dict.fromkeys(value for _, value in edges))
+    return rows_cost(nests, products, parallel, spared, machine) or kept
+
+
+def _common(aligned: Sequence[int | None], rows: Sequence[int]) -> int:
+    """How many leading rows are the same."""
+    count = min(len(aligned), len(rows))
+    return next((place for place in range(count) if aligned[place] != rows[place]), count)
