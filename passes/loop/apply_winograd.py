@@ -19,12 +19,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
 from xdsl.dialects.builtin import (
-    FloatAttr,
     IndexType,
     IntegerAttr,
     ModuleOp,
@@ -33,10 +31,10 @@ from xdsl.dialects.builtin import (
     UnitAttr,
     f64,
 )
-from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
+from xdsl.ir import Block, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.ir_links import append_op, block_ops, replace_uses
+from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.labels import set_names
@@ -46,6 +44,7 @@ from lamina.dialects.loop.winograd import BY_LINE, WINOGRAD, Windows
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import FUSE, MATERIALIZED
 from lamina.passes.loop.pad_windows import padded_copy
+from lamina.passes.loop.stored_nest import NestBody, stored_nest
 
 GROUPS = tuple((q, p) for q in (0, 1) for p in (0, 1))
 """Which kind of product stands along the lines, and which along the columns."""
@@ -92,27 +91,8 @@ def _apply(nest: GenericOp) -> None:
 _FIRST = IntegerAttr(0, IndexType())
 
 
-@cache
-def _factor(value: float, element: Attribute) -> FloatAttr:
-    """1, -1 or a half of an element type."""
-    return FloatAttr(value, element)  # pyright: ignore[reportCallIssue, reportArgumentType]
-
-
-class _Body:
-    """The body of a nest, appended to: scalars of one element type."""
-
-    def __init__(self, kinds: Sequence[Attribute], element: Attribute) -> None:
-        self.block = Block(arg_types=kinds)
-        self.element = element
-
-    def add(self, op: Operation) -> SSAValue:
-        """Append an op; gives its result."""
-        append_op(self.block, op)
-        return op.results[0]
-
-    def number(self, value: float) -> SSAValue:
-        """A constant."""
-        return self.add(constant_op(_factor(value, self.element)))
+class _Body(NestBody):
+    """The body of a nest, with what all nests of these products compute."""
 
     def sign(self, dim: int) -> SSAValue:
         """1 at position 0 of a dimension, -1 at position 1."""
@@ -131,36 +111,6 @@ class _Body:
     def signed_sum(self, a: SSAValue, sign: SSAValue, b: SSAValue) -> SSAValue:
         """a + sign b, the product of which is exact."""
         return self.add(scalar_op(math.FmaOp, sign, b, a))
-
-    def region(self, result: SSAValue) -> Region:
-        """The finished body."""
-        self.block.add_op(YieldOp([result]))
-        return Region(self.block)
-
-
-def _store_nest(
-    nest: GenericOp,
-    name: str,
-    domain: Sequence[int],
-    reads: Sequence[tuple[SSAValue, Forms]],
-    kind: TensorType,
-    body: Region,
-    written: Forms | None = None,
-) -> GenericOp:
-    rank = len(domain)
-    writes = written or tuple(Linear.dim(d) for d in range(rank))
-    made = GenericOp(
-        domain,
-        [value for value, _ in reads],
-        [map_of(forms, rank) for _, forms in reads],
-        [map_of(writes, rank)],
-        ["store"],
-        [kind],
-        body,
-    )
-    set_names(made, [name])
-    made.location = nest.location
-    return made
 
 
 def _place_of_kinds(nest: GenericOp, axes: Sequence[int]) -> int:
@@ -207,7 +157,7 @@ def _image_nest(
     a, b, c, d = body.block.args
     total = across(along_line(a, b), along_line(c, d))
     kind = TensorType(element, domain)
-    return _store_nest(nest, "winograd_image", domain, reads, kind, body.region(total))
+    return stored_nest(nest, "winograd_image", domain, reads, kind, body.region(total))
 
 
 def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> GenericOp:
@@ -228,9 +178,7 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
         for at in points
     ]
     body = _Body([element] * len(reads), f64)
-    values: list[SSAValue] = list(body.block.args)
-    if element != f64:
-        values = [body.add(scalar_op(arith.ExtFOp, value, result=f64)) for value in values]
+    values = [body.widened(value) for value in body.block.args]
 
     def joined(three: Sequence[SSAValue], dim: int) -> SSAValue:
         outer = body.sum(three[0], three[2])
@@ -240,10 +188,8 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
     if group[1]:
         values = [joined(values[at : at + 3], 1) for at in range(0, len(values), 3)]
     total = joined(values, 0) if group[0] else values[0]
-    if element != f64:
-        total = body.add(scalar_op(arith.TruncFOp, total, result=element))
-    kind = TensorType(element, domain)
-    made = _store_nest(nest, "winograd_weight", domain, reads, kind, body.region(total))
+    region = body.region(body.rounded(total, element))
+    made = stored_nest(nest, "winograd_weight", domain, reads, TensorType(element, domain), region)
     made.attributes[MATERIALIZED] = UnitAttr()
     return made
 
@@ -341,7 +287,7 @@ def _result_nest(nest: GenericOp, shape: Windows, products: Sequence[SSAValue]) 
     args = list(body.block.args)
     lines = [joined(args[at : at + 3], signs[1]) for at in range(0, len(args), 3)]
     total = body.region(joined(lines, signs[0]))
-    return _store_nest(nest, "winograd_result", domain, reads, kind, total, tuple(written))
+    return stored_nest(nest, "winograd_result", domain, reads, kind, total, tuple(written))
 
 
 __all__ = ["ApplyWinogradPass"]

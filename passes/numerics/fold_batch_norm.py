@@ -10,9 +10,13 @@ constants, as its own parameters and statistics are,
     batch_norm(convolution(x, w, b)) = convolution(x, w * scale, (b - running_mean) * scale + bias)
 
 All of it is computed in f64 and rounded once (`hoist-constants` makes it part of `@setup`), so that
-each product and sum of the call is rounded no more often than before. Left alone are batch norms by
-statistics of the batch, convolutions that others read too, transposed ones, whose channels are
-spread over the weight's groups, and what comes with the call or is written by it.
+each product and sum of the call is rounded no more often than before. Scale, weight and bias are a
+nest each, what fusion would make of some fifteen ops: there are as many norms as convolutions, and
+each pass behind would go through all of their ops.
+
+Left alone are batch norms by statistics of the batch, convolutions that others read too, transposed
+ones, whose channels are spread over the weight's groups, and what comes with the call or is written
+by it.
 
 Of bf16 both compute in f32 (`widen-half-floats`). The new weight is rounded to bf16, the new bias
 is of f32, and what eager mode rounds between the two ops is not rounded any more. Where it is asked
@@ -21,20 +25,25 @@ to round as eager mode does, and in f16, whose range small scales would leave, t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from xdsl.context import Context
-from xdsl.dialects import func
+from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import ModuleOp, TensorType, bf16, f32, f64
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects import core_aten
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
+from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import constants_of
+from lamina.passes.loop.stored_nest import NestBody, stored_nest
 
 _STATISTICS = ("running_mean", "running_var")
 _PARAMETERS = ("weight", "bias")
@@ -116,26 +125,14 @@ def _narrow(value: SSAValue) -> SSAValue:
 
 
 def _fold(norm: SchemaOp, convolution: SchemaOp) -> None:
-    mean, var = (_wide(norm, norm.arg(name)) for name in _STATISTICS)
-    scale = _made(norm, "rsqrt", _made(norm, "add.Scalar", var, norm.arg("eps")))
-    if norm.arg("weight") is not None:
-        scale = _made(norm, "mul.Tensor", scale, _wide(norm, norm.arg("weight")))
-    weight = _wide(norm, convolution.arg("weight"))
-    along = [-1, *[1] * (_rank(weight) - 1)]
-    weight = _made(norm, "mul.Tensor", weight, _made(norm, "view", scale, along))
-    bias = _made(norm, "neg", mean)
-    if convolution.arg("bias") is not None:
-        bias = _made(norm, "add.Tensor", bias, _wide(norm, convolution.arg("bias")))
-    bias = _made(norm, "mul.Tensor", bias, scale)
-    if norm.arg("bias") is not None:
-        bias = _made(norm, "add.Tensor", bias, _wide(norm, norm.arg("bias")))
-    element, held = _element(norm.results[0]), _element(_narrow(convolution.arg("weight")))
-    weight = _made(norm, "_to_copy", weight, dtype=held)
-    if held != element:
+    scale = _scale(norm)
+    weight, bias = _weight(norm, convolution, scale), _bias(norm, convolution, scale)
+    element = _element(norm.results[0])
+    if _element(weight) != element:
         weight = _made(norm, "_to_copy", weight, dtype=element)
         assert isinstance(weight.owner, Operation)
         mark_implicit(weight.owner)
-    folded = {"weight": weight, "bias": _made(norm, "_to_copy", bias, dtype=element)}
+    folded = {"weight": weight, "bias": bias}
     args = [folded.get(s.name, convolution.arg(s.name)) for s in convolution.slots.all]
     value = _made(norm, "convolution", *args)
     value.name_hint = norm.results[0].name_hint
@@ -146,16 +143,73 @@ def _fold(norm: SchemaOp, convolution: SchemaOp) -> None:
         op.erase()
 
 
-def _wide(norm: SchemaOp, value: SSAValue) -> SSAValue:
-    value = _narrow(value)
-    return value if _element(value) == f64 else _made(norm, "_to_copy", value, dtype=f64)
+def _scale(norm: SchemaOp) -> SSAValue:
+    """What each channel is multiplied by, in f64: [channels]."""
+    names = [name for name in ("running_var", "weight") if norm.arg(name) is not None]
+    body, (var, *weight) = _reading([_narrow(norm.arg(name)) for name in names])
+    value = body.add(binary_op(arith.AddfOp, var, body.number(norm.arg("eps"))))
+    value = body.add(math.RsqrtOp(value))
+    for factor in weight:
+        value = body.add(binary_op(arith.MulfOp, value, factor))
+    return _stored(norm, body, value, f64)
+
+
+def _weight(norm: SchemaOp, convolution: SchemaOp, scale: SSAValue) -> SSAValue:
+    """The weight, each of its channels by `scale`, in the type in which it is held."""
+    weight = _narrow(convolution.arg("weight"))
+    body, (factor, value) = _reading([scale, weight])
+    value = body.add(binary_op(arith.MulfOp, value, factor))
+    return _stored(norm, body, value, _element(weight))
+
+
+def _bias(norm: SchemaOp, convolution: SchemaOp, scale: SSAValue) -> SSAValue:
+    """(bias of the convolution - mean) * scale + bias, in the type of the result: [channels]."""
+    before, behind = convolution.arg("bias"), norm.arg("bias")
+    held = [_narrow(v) for v in (norm.arg("running_mean"), before, behind) if v is not None]
+    body, (factor, mean, *biases) = _reading([scale, *held])
+    value = body.add(arith.NegfOp(mean))
+    if before is not None:
+        value = body.add(binary_op(arith.AddfOp, value, biases[0]))
+    value = body.add(binary_op(arith.MulfOp, value, factor))
+    if behind is not None:
+        value = body.add(binary_op(arith.AddfOp, value, biases[-1]))
+    return _stored(norm, body, value, _element(norm.results[0]))
+
+
+class _Body(NestBody):
+    """A body that computes in f64 from tensors with channels in front."""
+
+    def __init__(self, read: Sequence[SSAValue]) -> None:
+        super().__init__([_element(value) for value in read], f64)
+        self.read = read
+
+
+def _reading(read: Sequence[SSAValue]) -> tuple[_Body, list[SSAValue]]:
+    """A body that reads these tensors, and their elements in f64."""
+    body = _Body(read)
+    return body, [body.widened(arg) for arg in reversed(body.block.args)][::-1]
+
+
+def _stored(norm: SchemaOp, body: _Body, value: SSAValue, element: Attribute) -> SSAValue:
+    """The tensor of `value`, rounded to `element`, at each place of the last that is read."""
+    extents = shape_of(body.read[-1])
+    places = tuple(Linear.dim(d) for d in range(len(extents)))
+    reads = [(read, places[: _rank(read)]) for read in body.read]
+    region = body.region(body.rounded(value, element))
+    kind = TensorType(element, extents)
+    nest = stored_nest(norm, "folded_norm", extents, reads, kind, region)
+    return _inserted(norm, nest)
 
 
 def _made(norm: SchemaOp, name: str, *args: Any, **named: Any) -> SSAValue:
     """The result of a new op of that overload in front of `norm`."""
-    op_class: Any = core_aten.op(name if "." in name else f"{name}.default")
+    op_class: Any = core_aten.op(f"{name}.default")
     made: Operation = op_class(*args, **named)
     made.location = norm.location
+    return _inserted(norm, made)
+
+
+def _inserted(norm: SchemaOp, made: Operation) -> SSAValue:
     assert norm.parent is not None
     norm.parent.insert_op_before(made, norm)
     return made.results[0]

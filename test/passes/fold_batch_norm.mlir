@@ -9,23 +9,32 @@ func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x
   func.return %n : tensor<1x4x8x8xf32>
 }
 // CHECK-LABEL: func.func @main
-// CHECK-DAG:   [[M:%\S+]] = core_aten._to_copy.default(%m, dtype = f64)
-// CHECK-DAG:   [[V:%\S+]] = core_aten._to_copy.default(%v, dtype = f64)
-// CHECK:       [[E:%\S+]] = core_aten.add.Scalar([[V]], other = 1.0e-05)
-// CHECK:       [[R:%\S+]] = core_aten.rsqrt.default([[E]])
-// CHECK:       [[G:%\S+]] = core_aten._to_copy.default(%g, dtype = f64)
-// CHECK:       [[S:%\S+]] = core_aten.mul.Tensor([[R]], [[G]])
-// CHECK:       [[W:%\S+]] = core_aten._to_copy.default(%w, dtype = f64)
-// CHECK:       [[A:%\S+]] = core_aten.view.default([[S]], size = [-1, 1, 1, 1])
-// CHECK:       [[P:%\S+]] = core_aten.mul.Tensor([[W]], [[A]])
-// CHECK:       [[N:%\S+]] = core_aten.neg.default([[M]])
-// CHECK:       [[B:%\S+]] = core_aten._to_copy.default(%b, dtype = f64)
-// CHECK:       [[D:%\S+]] = core_aten.add.Tensor([[N]], [[B]])
-// CHECK:       [[T:%\S+]] = core_aten.mul.Tensor([[D]], [[S]])
-// CHECK:       [[H:%\S+]] = core_aten._to_copy.default(%h, dtype = f64)
-// CHECK:       [[U:%\S+]] = core_aten.add.Tensor([[T]], [[H]])
-// CHECK-DAG:   [[WF:%\S+]] = core_aten._to_copy.default([[P]], dtype = f32)
-// CHECK-DAG:   [[BF:%\S+]] = core_aten._to_copy.default([[U]], dtype = f32)
+// CHECK:       [[S:%\S+]] = loop.generic (d0) in [4] reads(%v[d0] : tensor<4xf32>, %g[d0] : tensor<4xf32>) writes([d0] store : tensor<4xf64>)
+// CHECK-NEXT:  ^{{\w+}}([[V:%\S+]]: f32, [[G:%\S+]]: f32):
+// CHECK-DAG:     [[GD:%\S+]] = arith.extf [[G]] : f32 to f64
+// CHECK-DAG:     [[VD:%\S+]] = arith.extf [[V]] : f32 to f64
+// CHECK-DAG:     [[E:%\S+]] = arith.constant 1.000000e-05 : f64
+// CHECK:         [[A:%\S+]] = arith.addf [[VD]], [[E]] : f64
+// CHECK-NEXT:    [[R:%\S+]] = math.rsqrt [[A]] : f64
+// CHECK-NEXT:    [[P:%\S+]] = arith.mulf [[R]], [[GD]] : f64
+// CHECK-NEXT:    loop.yield [[P]] : f64
+// CHECK:       [[WF:%\S+]] = loop.generic (d0, d1, d2, d3) in [4, 3, 3, 3] reads([[S]][d0] : tensor<4xf64>, %w[d0, d1, d2, d3] : tensor<4x3x3x3xf32>) writes([d0, d1, d2, d3] store : tensor<4x3x3x3xf32>)
+// CHECK-NEXT:  ^{{\w+}}([[F:%\S+]]: f64, [[W:%\S+]]: f32):
+// CHECK-NEXT:    [[WD:%\S+]] = arith.extf [[W]] : f32 to f64
+// CHECK-NEXT:    [[P:%\S+]] = arith.mulf [[WD]], [[F]] : f64
+// CHECK-NEXT:    [[T:%\S+]] = arith.truncf [[P]] : f64 to f32
+// CHECK-NEXT:    loop.yield [[T]] : f32
+// CHECK:       [[BF:%\S+]] = loop.generic (d0) in [4] reads([[S]][d0] : tensor<4xf64>, %m[d0] : tensor<4xf32>, %b[d0] : tensor<4xf32>, %h[d0] : tensor<4xf32>) writes([d0] store : tensor<4xf32>)
+// CHECK-NEXT:  ^{{\w+}}([[F:%\S+]]: f64, [[M:%\S+]]: f32, [[B:%\S+]]: f32, [[H:%\S+]]: f32):
+// CHECK-DAG:     [[HD:%\S+]] = arith.extf [[H]] : f32 to f64
+// CHECK-DAG:     [[BD:%\S+]] = arith.extf [[B]] : f32 to f64
+// CHECK-DAG:     [[MD:%\S+]] = arith.extf [[M]] : f32 to f64
+// CHECK:         [[N:%\S+]] = arith.negf [[MD]] : f64
+// CHECK-NEXT:    [[D:%\S+]] = arith.addf [[N]], [[BD]] : f64
+// CHECK-NEXT:    [[P:%\S+]] = arith.mulf [[D]], [[F]] : f64
+// CHECK-NEXT:    [[U:%\S+]] = arith.addf [[P]], [[HD]] : f64
+// CHECK-NEXT:    [[T:%\S+]] = arith.truncf [[U]] : f64 to f32
+// CHECK-NEXT:    loop.yield [[T]] : f32
 // CHECK:       [[C:%\S+]] = core_aten.convolution.default(%x, [[WF]], [[BF]], stride = [1, 1], padding = [1, 1], dilation = [1, 1], transposed = false, output_padding = [0, 0], groups = 1)
 // CHECK-NOT:   batch_norm
 // CHECK:       func.return [[C]]
@@ -39,11 +48,19 @@ func.func @main(%x: tensor<2x4x9xf64> {lamina.kind = "input"}, %w: tensor<6x2x3x
   func.return %n : tensor<2x6x4xf64>
 }
 // CHECK-LABEL: func.func @main
-// CHECK:       [[S:%\S+]] = core_aten.rsqrt.default
-// CHECK:       core_aten.view.default([[S]], size = [-1, 1, 1])
-// CHECK:       [[N:%\S+]] = core_aten.neg.default(%m)
-// CHECK:       core_aten.mul.Tensor([[N]], [[S]])
-// CHECK:       core_aten.convolution.default(%x, {{.*}}, stride = [2], padding = [0], dilation = [1], transposed = false, output_padding = [0], groups = 2)
+// CHECK-NOT:   arith.{{ext|trunc}}f
+// CHECK:       [[S:%\S+]] = loop.generic (d0) in [6] reads(%v[d0] : tensor<6xf64>) writes([d0] store : tensor<6xf64>)
+// CHECK:         [[R:%\S+]] = math.rsqrt
+// CHECK-NEXT:    loop.yield [[R]]
+// CHECK-NOT:   arith.{{ext|trunc}}f
+// CHECK:       [[W:%\S+]] = loop.generic (d0, d1, d2) in [6, 2, 3] reads([[S]][d0] : tensor<6xf64>, %w[d0, d1, d2] : tensor<6x2x3xf64>) writes([d0, d1, d2] store : tensor<6x2x3xf64>)
+// CHECK-NOT:   arith.{{ext|trunc}}f
+// CHECK:       [[B:%\S+]] = loop.generic (d0) in [6] reads([[S]][d0] : tensor<6xf64>, %m[d0] : tensor<6xf64>) writes([d0] store : tensor<6xf64>)
+// CHECK-NEXT:  ^{{\w+}}([[F:%\S+]]: f64, [[M:%\S+]]: f64):
+// CHECK-NEXT:    [[N:%\S+]] = arith.negf [[M]] : f64
+// CHECK-NEXT:    [[T:%\S+]] = arith.mulf [[N]], [[F]] : f64
+// CHECK-NEXT:    loop.yield [[T]]
+// CHECK:       core_aten.convolution.default(%x, [[W]], [[B]], stride = [2], padding = [0], dilation = [1], transposed = false, output_padding = [0], groups = 2)
 // CHECK-NOT:   batch_norm
 
 // -----
@@ -134,12 +151,10 @@ func.func @main(%x: tensor<1x3x8x8xf32> {lamina.kind = "input"}, %w: tensor<4x3x
   func.return %n : tensor<1x4x6x6xf32>
 }
 // CHECK-LABEL: func.func @main
-// CHECK:       core_aten._to_copy.default(%w, dtype = f64)
-// CHECK:       [[P:%\S+]] = core_aten.mul.Tensor({{.*}}) : (tensor<4x3x3x3xf64>, tensor<4x1x1x1xf64>)
-// CHECK:       [[T:%\S+]] = core_aten.mul.Tensor({{.*}}) : (tensor<4xf64>, tensor<4xf64>)
-// CHECK:       [[H:%\S+]] = core_aten._to_copy.default([[P]], dtype = bf16) :
+// CHECK:       [[S:%\S+]] = loop.generic (d0) in [4] reads(%v[d0] : tensor<4xbf16>) writes([d0] store : tensor<4xf64>)
+// CHECK:       [[H:%\S+]] = loop.generic {{.*}} reads([[S]][d0] : tensor<4xf64>, %w[d0, d1, d2, d3] : tensor<4x3x3x3xbf16>) {{.*}} store : tensor<4x3x3x3xbf16>)
+// CHECK:       [[B:%\S+]] = loop.generic {{.*}} reads([[S]][d0] : tensor<4xf64>, %m[d0] : tensor<4xbf16>) {{.*}} store : tensor<4xf32>)
 // CHECK:       [[W:%\S+]] = core_aten._to_copy.default([[H]], dtype = f32) {lamina.implicit}
-// CHECK:       [[B:%\S+]] = core_aten._to_copy.default([[T]], dtype = f32) :
 // CHECK:       [[C:%\S+]] = core_aten.convolution.default(%x, [[W]], [[B]]
 // CHECK-NEXT:  func.return [[C]]
 // EAGER-LABEL: dtype = bf16
