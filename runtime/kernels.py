@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Operation
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.dialects.attribute_texts import text_of
 from lamina.dialects.loop import UNSTRUCTURED_OPS, ExternOp, GenericOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of
@@ -97,10 +98,11 @@ class Kernels(Sequence[Kernel]):
         """The same kernels with the texts of their schedules, given by kernel name."""
         return Kernels(replace(k, schedule=texts.get(k.name)) for k in self._kernels)
 
-    def on_buffers(self, found: "Kernels") -> "Kernels":
-        """The kernels `found` in the same program once it is on buffers, where `fuse-borders` may
-        have made one of two: those that there were as they are described here."""
+    def on_buffers(self, module: ModuleOp, target: Target) -> "Kernels":
+        """The kernels of the same program once it is on buffers, where `fuse-borders` may have
+        made one of two: those that there were as they are described here."""
         known = {kernel.name: kernel for kernel in self._kernels}
+        found = kernels_of(module, target, known)
         return Kernels(replace(known.get(k.name, k), calls=k.calls) for k in found)
 
     def explain(self) -> str:
@@ -141,17 +143,20 @@ class Kernels(Sequence[Kernel]):
         return "\n".join(lines)
 
 
-def kernels_of(module: ModuleOp, target: Target | None = None) -> Kernels:
+def kernels_of(
+    module: ModuleOp, target: Target | None = None, known: Mapping[str, Kernel] | None = None
+) -> Kernels:
     """Describes the kernels of an outlined or scheduled module, and its calls of extern kernels.
 
-    The estimates are for `target`, by default this machine.
+    The estimates are for `target`, by default this machine. Of those that are `known` by their
+    names, it is only counted how often they run.
     """
     roofline = Roofline.of(target or Target.host())
     programs = callee_programs(module)
     runs: dict[str, _Runs] = {}
-    found = [*_kernels_of(module, roofline, _Runs(1), runs)]
+    found = [*_kernels_of(module, roofline, _Runs(1), runs, known or {})]
     for name in reversed(in_order_of_calls(module, programs)):
-        kernels = _kernels_of(programs[name], roofline, runs[name], runs)
+        kernels = _kernels_of(programs[name], roofline, runs[name], runs, {})
         found += [replace(kernel, name=f"{name}.{kernel.name}") for kernel in kernels]
     return Kernels(found)
 
@@ -170,7 +175,11 @@ class _Runs:
 
 
 def _kernels_of(
-    program: ModuleOp, roofline: Roofline, runs: _Runs, callees: dict[str, _Runs]
+    program: ModuleOp,
+    roofline: Roofline,
+    runs: _Runs,
+    callees: dict[str, _Runs],
+    known: Mapping[str, Kernel],
 ) -> list[Kernel]:
     """Those of a program that runs so often; adds the runs of the programs that it calls."""
     functions = {f.sym_name.data: f for f in program.body.ops if isinstance(f, FuncOp)}
@@ -198,7 +207,9 @@ def _kernels_of(
     if main is not None:
         count(main, runs)
     found = [
-        replace(_kernel(function, made.count, roofline), in_while=made.in_while)
+        replace(
+            known.get(name) or _kernel(function, roofline), calls=made.count, in_while=made.in_while
+        )
         for name, function in functions.items()
         if _KERNEL in function.attributes and (made := calls.get(name)) and made.count
     ]
@@ -208,7 +219,8 @@ def _kernels_of(
     ]
 
 
-def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
+def _kernel(function: FuncOp, roofline: Roofline) -> Kernel:
+    """A function as it is described, once it is known how often it runs."""
     ops = function.attributes.get("lamina.ops")
     names = (
         tuple(n.data for n in ops.data if isinstance(n, StringAttr))
@@ -219,7 +231,7 @@ def _kernel(function: FuncOp, calls: int, roofline: Roofline) -> Kernel:
     return Kernel(
         name=function.sym_name.data,
         ops=names,
-        calls=calls,
+        calls=0,
         bytes=cost.traffic,
         flops=cost.flops,
         types=_signature(function.function_type.inputs, function.function_type.outputs),
@@ -258,7 +270,7 @@ def _extern(op: ExternOp, roofline: Roofline) -> Kernel:
 
 
 def _signature(inputs: Iterable[Attribute], results: Iterable[Attribute]) -> str:
-    return f"({', '.join(map(str, inputs))}) -> ({', '.join(map(str, results))})"
+    return f"({', '.join(map(text_of, inputs))}) -> ({', '.join(map(text_of, results))})"
 
 
 def summarize_ops(ops: Sequence[str], limit: int = 70) -> str:

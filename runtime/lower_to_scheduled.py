@@ -44,7 +44,7 @@ def lower_to_scheduled(
         if recipes is not None:
             recipes.update(recipes_of(module))
         options.lower(module, "fused", "bufferized", target, enters=False)
-        kernels = kernels.on_buffers(kernels_of(module, target))
+        kernels = kernels.on_buffers(module, target)
     kernels = kernels.with_schedules(schedule_texts(module))
     options.lower(module, "bufferized", "scheduled", target, enters=False, finished=finished)
     return kernels

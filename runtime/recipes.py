@@ -8,9 +8,9 @@ from functools import cache
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Attribute, Block, Operation, OpResult, SSAValue
+from xdsl.ir import Block, Operation, OpResult, SSAValue
 
-from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.attribute_texts import text_of
 from lamina.passes.contracts.declared import arguments_of, results_of
 from lamina.runtime.entry import function_named
 from lamina.runtime.shared_constants import Recipe
@@ -47,7 +47,9 @@ class _Reading:
     def _text(self, value: SSAValue) -> str:
         name = self._names.get(value)
         if name is not None:
-            return f"{self._constants.setdefault(name, len(self._constants))}: {_said(value.type)}"
+            return (
+                f"{self._constants.setdefault(name, len(self._constants))}: {text_of(value.type)}"
+            )
         assert isinstance(value, OpResult)
         owner = value.op
         if owner not in self._known:
@@ -59,7 +61,7 @@ class _Reading:
         """An op without its operands; a kernel in the place of its call."""
         if isinstance(op, func.CallOp):
             return self._texts(op.callee.root_reference.data)
-        kinds = [str(result.type) for result in op.results]
+        kinds = [text_of(result.type) for result in op.results]
         noted = [f"{n} = {a}" for n, a in sorted({**op.attributes, **op.properties}.items())]
         return "\n".join([op.name, *kinds, *noted])
 
@@ -73,7 +75,7 @@ def _kernel_text(module: ModuleOp, name: str) -> str:
     kernel = function_named(module, name)
     assert kernel is not None
     text = _Text()
-    text.lines.append(_said(kernel.function_type))
+    text.lines.append(text_of(kernel.function_type))
     for block in kernel.body.blocks:
         text.lines.append(text.typed(block.args))
         text.say_ops(block)
@@ -94,12 +96,12 @@ class _Text:
 
     def typed(self, values: Sequence[SSAValue]) -> str:
         """Values with their types."""
-        return ", ".join([f"{self._number(value)}: {_said(value.type)}" for value in values])
+        return ", ".join([f"{self._number(value)}: {text_of(value.type)}" for value in values])
 
     def _say(self, op: Operation) -> None:
         operands = ", ".join(map(self._number, op.operands))
-        properties = [f"{n} = {_said(a)}" for n, a in sorted(op.properties.items())]
-        noted = [f"{n} = {_said(a)}" for n, a in sorted(op.attributes.items())]
+        properties = [f"{n} = {text_of(a)}" for n, a in sorted(op.properties.items())]
+        noted = [f"{n} = {text_of(a)}" for n, a in sorted(op.attributes.items())]
         results = self.typed(op.results)
         self.lines.append(f"{op.name}({operands}) -> ({results}) <{properties}> {noted}")
         for region in op.regions:
@@ -111,11 +113,6 @@ class _Text:
 
     def _number(self, value: SSAValue) -> str:
         return f"%{self._numbers.setdefault(value, len(self._numbers))}"
-
-
-@once_an_object
-def _said(attribute: Attribute) -> str:
-    return str(attribute)
 
 
 def _digest(text: str) -> str:

@@ -105,7 +105,7 @@ class LedgerTarget(Target):
         kernels = kernels_of(lowered, machine)
         if layer != "scheduled":
             lower(lowered, layer_of(lowered), "bufferized", machine)
-            kernels = kernels.on_buffers(kernels_of(lowered, machine))
+            kernels = kernels.on_buffers(lowered, machine)
             kernels = kernels.with_schedules(schedule_texts(lowered))
         output.write(f"{kernels}\n{kernels.explain()}\n{kernels.schedules()}\n")
 

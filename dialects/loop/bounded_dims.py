@@ -95,6 +95,8 @@ def counted_dims(
     `zeros` what is known of packed operands (`lamina.zeros`), without which their products add up
     all terms.
     """
+    if not (masks or counts or zeros or any(kept.values()) or any(map(cut_of, nests))):
+        return {nest: {} for nest in nests}  # the kernel knows no number of the call
     facts = _Facts(_rewritten(nests), masks=masks, counts=counts, wide=True, zeros=zeros)
     found = _followed(nests, facts, kept)
     return {

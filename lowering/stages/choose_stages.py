@@ -69,7 +69,8 @@ def _depends_on_data(op: Operation) -> bool:
     if not isinstance(op, SchemaOp):
         return False
     if "dynamic_output_shape" in op.schema.tags:
-        return True
+        # Of those that read at places, by the places: numbers of known shapes, or a mask.
+        return any(is_dynamic(result.type) for result in op.results)
     is_open = any(is_dynamic(operand.type) for operand in op.operands)
     return any(
         (is_number(result.type) and not is_size_query(op))

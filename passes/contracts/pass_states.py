@@ -9,6 +9,7 @@ from __future__ import annotations
 from enum import Enum
 
 from xdsl.dialects.builtin import MemRefType, ModuleOp
+from xdsl.ir import Operation
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
@@ -127,7 +128,6 @@ def state_of(module: ModuleOp) -> State:
     from xdsl.dialects import func
 
     from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
-    from lamina.dialects.op_list import list_ops
     from lamina.passes.fusion.outline_kernels import KERNEL
     from lamina.passes.memory.bufferize import ENTRY
 
@@ -136,7 +136,9 @@ def state_of(module: ModuleOp) -> State:
     on_buffers = any(isinstance(k, MemRefType) for f in kernels for k in f.function_type.inputs)
     if not on_buffers and not any(ENTRY in f.attributes for f in functions):
         return State.KERNELS if kernels else State.TENSORS
-    ops = [op for kernel in kernels for op in list_ops(kernel)]
+    ops: list[Operation] = []
+    for kernel in kernels:
+        _list_around(kernel, GenericOp, ops)
     # Classes are asked, of which there are few: loops are many ops, and this is asked by each pass.
     kinds = {
         kind for kind in set(map(type, ops)) if issubclass(kind, (GenericOp, *UNSTRUCTURED_OPS))
@@ -151,6 +153,17 @@ def state_of(module: ModuleOp) -> State:
     ):
         return State.TASKS
     return State.BUFFERS
+
+
+def _list_around(holder: Operation, kind: type[Operation], found: list[Operation]) -> None:
+    """List the ops under `holder`, but not what those of a class hold, which are scalars."""
+    for region in holder.regions:
+        for block in region.blocks:
+            ops = block_ops(block)
+            found += ops
+            for op in ops:
+                if op.regions and type(op) is not kind:
+                    _list_around(op, kind, found)
 
 
 def verify_state(module: ModuleOp, name: str) -> None:

@@ -78,17 +78,19 @@ class _Fusing:
         self.log = log
         self.graph = KernelGraph.of(block)
         self.walks: dict[Cluster, _Walk] = {}
+        self.kernels = [op for op in block_ops(block) if isinstance(op, KernelOp)]
+        self.fixed = set(filter(is_fixed, self.kernels))
+        """Asked once for each: every sum looks at all kernels, which change at the end only."""
 
     def run(self) -> None:
         """Find the pairs, join their kernels, and rewrite the sums."""
-        kernels = [op for op in block_ops(self.block) if isinstance(op, KernelOp)]
-        for kernel in kernels:
-            nest = None if is_fixed(kernel) else lone_reduction(kernel)
+        for kernel in self.kernels:
+            nest = None if kernel in self.fixed else lone_reduction(kernel)
             if nest is not None and self.graph.cluster_of[kernel] not in self.walks:
                 self._place(kernel, nest)
         walks = [(w, w.nests) for w in self.walks.values()]
         for cluster, walk in self.walks.items():
-            for kernel in kernels:
+            for kernel in self.kernels:
                 if self._finishes(cluster, walk, kernel):
                     walk.finishing.append(self.graph.cluster_of[kernel].nests)
                     self.graph.merge(cluster, self.graph.cluster_of[kernel])
@@ -100,7 +102,7 @@ class _Fusing:
         """Let the first kernel that can take the sums make them."""
         cluster = self.graph.cluster_of[kernel]
         for other in list(self.graph.clusters):
-            if other is cluster or not other.kernels or any(map(is_fixed, other.kernels)):
+            if other is cluster or not other.kernels or not self.fixed.isdisjoint(other.kernels):
                 continue
             walk = self.walks.get(other) or _Walk(other.kernels)
             plan = column_plan(walk.kernels, kernel, nest)
@@ -124,7 +126,7 @@ class _Fusing:
     def _finishes(self, cluster: Cluster, walk: _Walk, kernel: KernelOp) -> bool:
         """Whether a kernel only goes on with the sums of another, as their rounding does."""
         own = self.graph.cluster_of[kernel]
-        if own is cluster or own in self.walks or len(own.ops) > 1 or is_fixed(kernel):
+        if own is cluster or own in self.walks or len(own.ops) > 1 or kernel in self.fixed:
             return False
         made = {r for nest, _ in walk.sums for r in _results(nest)}
         if not kernel.inputs or not made.issuperset(kernel.inputs):

@@ -18,6 +18,7 @@ from lamina.dialects.errors import (
     LaminaError,
     UnsupportedError,
 )
+from lamina.lowering.stages.choose_stages import main_with_sizes_of_data
 from lamina.runtime.interpreters import run_module
 
 PROGRAM = """
@@ -38,6 +39,14 @@ func.func @main(%x: tensor<8xf32> {lamina.name = "x"}, %n: tensor<i64> {lamina.n
 }
 """
 
+INDEXED = """
+func.func @main(%x: tensor<9x4xf32> {{lamina.name = "x"}}, %i: {places} {{lamina.name = "i"}})
+    -> {result} {{
+  %y = aten.index.Tensor(%x, [%i]) : (tensor<9x4xf32>, {places}) -> {result}
+  func.return %y : {result}
+}}
+"""
+
 W = np.linspace(-1, 1, 8, dtype=np.float32)
 
 
@@ -51,6 +60,13 @@ def check(compiled: Any, n: int, x: np.ndarray | None = None) -> None:
     for found, each in zip(compiled(x, np.array(n)), wanted, strict=True):
         assert np.shape(found) == np.shape(each)
         np.testing.assert_allclose(found, each, rtol=1e-5)
+
+
+def test_places_that_are_numbers_make_no_sizes_and_masks_do() -> None:
+    numbers = INDEXED.format(places="tensor<5xi64>", result="tensor<5x4xf32>")
+    assert main_with_sizes_of_data(lamina.parse(numbers)) is None
+    mask = INDEXED.format(places="tensor<9xi1>", result="tensor<?x4xf32>")
+    assert main_with_sizes_of_data(lamina.parse(mask)) is not None
 
 
 @pytest.mark.parametrize("policy", ["auto", "exact", "padded"])
