@@ -1,11 +1,11 @@
-"""Ops of `memref` as scheduled code has them, without xDSL's constructors."""
+"""Ops of `memref` and `vector` as scheduled code has them, without xDSL's constructors."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import lru_cache
 
-from xdsl.dialects import memref
+from xdsl.dialects import memref, vector
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Attribute, SSAValue
 
@@ -26,6 +26,16 @@ def load_op(memory: SSAValue, indices: Sequence[SSAValue]) -> memref.LoadOp:
 def store_op(value: SSAValue, memory: SSAValue, indices: Sequence[SSAValue]) -> memref.StoreOp:
     """`memref.store`."""
     return plain_op(memref.StoreOp, (value, memory, *indices))
+
+
+def vector_load_op(memory: SSAValue, at: SSAValue, kind: Attribute) -> vector.LoadOp:
+    """`vector.load` of a vector of type `kind`, from flat memory."""
+    return plain_op(vector.LoadOp, (memory, at), (kind,))
+
+
+def vector_store_op(value: SSAValue, memory: SSAValue, at: SSAValue) -> vector.StoreOp:
+    """`vector.store` to flat memory."""
+    return plain_op(vector.StoreOp, (value, memory, at))
 
 
 def alloca_op(element: Attribute, count: int) -> memref.AllocaOp:

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType, i64
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType
+from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
     ParsePropInAttrDict,
@@ -16,7 +16,9 @@ from xdsl.irdl import (
 from xdsl.traits import MemoryReadEffect
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.loop.segments import integer64
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.plain_ops import init_plain
 
 
 @op_definition
@@ -49,10 +51,7 @@ class GatherOp(IRDLOperation):
         mask: SSAValue,
         pass_thru: SSAValue,
     ) -> None:
-        super().__init__(
-            operands=[ref, list(indices), offsets, mask, pass_thru],
-            result_types=[pass_thru.type],
-        )
+        init_plain(self, [ref, *indices, offsets, mask, pass_thru], [pass_thru.type])
 
     def verify_(self) -> None:
         assert isinstance(self.ref.type, MemRefType)
@@ -84,8 +83,8 @@ class PrefetchOp(IRDLOperation):
     def __init__(
         self, ref: SSAValue, indices: Sequence[SSAValue], locality: int | None = None
     ) -> None:
-        level = None if locality is None else IntegerAttr(locality, i64)
-        super().__init__(operands=[ref, list(indices)], properties={"locality": level})
+        noted: dict[str, Attribute] = {} if locality is None else {"locality": integer64(locality)}
+        init_plain(self, [ref, *indices], (), noted)
 
     def verify_(self) -> None:
         if self.locality is not None and self.locality.value.data not in (1, 2, 3):

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
-from xdsl.dialects import arith, func, memref, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     ArrayAttr,
     DictionaryAttr,
@@ -31,6 +31,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
 from lamina.dialects.loop.memory_ops import ALIGNMENT
+from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.op_disposal import replace
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
@@ -138,7 +139,7 @@ def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:
     arena.name_hint = "arena"
     for buffer in buffers:
         for allocation in buffer.allocations:
-            offset = arith.ConstantOp(IntegerAttr(buffer.offset, IndexType()))
+            offset = constant_op(IntegerAttr(buffer.offset, IndexType()))
             view = memref.ViewOp.create(
                 operands=[arena, offset.result], result_types=[allocation.memref.type]
             )

@@ -27,7 +27,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.body_ops import out_of_range
-from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.memory_ops import load_op, vector_load_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.compare import compare
@@ -336,7 +336,7 @@ def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lan
         return Lane(emit.add(load_op(memory, [emit.value(where.at)])), True)
     if where.stride == 1 and mask is None:
         kind = vector_of(where.element, lanes)
-        made = plain_op(vector.LoadOp, (memory, emit.value(where.at)), (kind,))
+        made = vector_load_op(memory, emit.value(where.at), kind)
         return Lane(emit.add(made), False)
     given, passing = passing, passing or emit.splat(number_attribute(0, where.element), lanes)
     if where.stride == 1:

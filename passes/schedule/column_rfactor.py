@@ -12,11 +12,10 @@ from collections.abc import Sequence
 from functools import partial
 from itertools import product
 
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.memory_ops import alloca_op
+from lamina.dialects.loop.memory_ops import alloca_op, vector_load_op, vector_store_op
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.passes.schedule.column import ColumnEmitter
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -63,7 +62,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
     def _clear(self, emit: Emitter, totals: list[SSAValue], columns: Index) -> None:
         def clear(inner: Emitter, at: Index) -> None:
             for total, start in zip(totals, self._start(inner), strict=True):
-                inner.run(vector.StoreOp(start, total, [inner.value(at)]))
+                inner.run(vector_store_op(start, total, inner.value(at)))
 
         emit.each(0, columns, self.lanes, clear)
 
@@ -142,7 +141,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
             before = self._totals(inner, totals, kept)
             after = self.accumulators.combined(inner, sums, before)
             for total, value in zip(totals, after, strict=True):
-                inner.run(vector.StoreOp(value, total, [kept]))
+                inner.run(vector_store_op(value, total, kept))
 
         each_vector(emit, columns, self.lanes, add)
 
@@ -159,7 +158,7 @@ class ColumnRfactorEmitter(ColumnEmitter):
     def _totals(self, emit: Emitter, totals: list[SSAValue], at: SSAValue) -> list[SSAValue]:
         """A vector of each of the totals."""
         return [
-            emit.add(vector.LoadOp(total, [at], VectorType(element, [self.lanes])))
+            emit.add(vector_load_op(total, at, VectorType(element, [self.lanes])))
             for total, element in zip(totals, self.accumulators.elements(), strict=True)
         ]
 

@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.memory_ops import vector_load_op, vector_store_op
 from lamina.dialects.loop.tiles import TILE_COLUMNS
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.memory import Env, Memory
@@ -139,7 +140,7 @@ class PairCopy:
         """Neighbouring elements, of which the first `there` exist; the others are zero."""
         flat, kind = memory.flat[self.read.memory], VectorType(bf16, [lanes])
         if there is None:
-            return emit.add(vector.LoadOp(flat, [emit.value(at)], kind))
+            return emit.add(vector_load_op(flat, emit.value(at), kind))
         mask = emit.first_lanes(there, lanes)
         zero = emit.splat(FloatAttr(0.0, bf16), lanes)
         return emit.add(vector.MaskedLoadOp(flat, [emit.value(at)], mask, zero, kind))
@@ -147,7 +148,7 @@ class PairCopy:
     def _write(self, emit: Emitter, memory: Memory, position: Env, row: SSAValue) -> None:
         write = self.stage.writes[0]
         at = emit.value(emit.linear(write.offset, position))
-        emit.run(vector.StoreOp(row, memory.flat[write.memory], [at]))
+        emit.run(vector_store_op(row, memory.flat[write.memory], at))
 
     def _turn(self, emit: Emitter, memory: Memory, env: Env, pair: Index) -> None:
         """Sixteen pairs from `pair` on, of sixteen rows that are read along the sum."""

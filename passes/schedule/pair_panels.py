@@ -8,7 +8,7 @@ from xdsl.dialects import vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.memory_ops import alloca_op
+from lamina.dialects.loop.memory_ops import alloca_op, vector_load_op, vector_store_op
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
@@ -112,7 +112,7 @@ class PairPanels:
         flat, kind = self.memory.flat[self.source.memory], VectorType(bf16, [TILE_PANEL])
         columns = self.stage.extents[self.column]
         if columns % TILE_PANEL == 0:
-            return emit.add(vector.LoadOp(flat, [at], kind))
+            return emit.add(vector_load_op(flat, at, kind))
         done = emit.times(emit.plus(panels.first, number), TILE_PANEL)
         mask = emit.first_lanes(emit.minus(columns, done), TILE_PANEL)
         return emit.add(vector.MaskedLoadOp(flat, [at], mask, self.zero, kind))
@@ -136,7 +136,7 @@ class PairPanels:
             )
             at = emit.plus(at, emit.times(panels.buffer, self.buffer_stride))
             at = emit.plus(at, emit.times(pair, PAIR_ROW))
-            emit.run(vector.StoreOp(both, self.paired, [emit.value(at)]))
+            emit.run(vector_store_op(both, self.paired, emit.value(at)))
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ squares of vectors are turned in registers. Half floats are widened on the way.
 
 from __future__ import annotations
 
-from xdsl.dialects import arith, vector
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.memory_ops import alloca_op
+from lamina.dialects.loop.memory_ops import alloca_op, vector_store_op
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
@@ -99,7 +99,7 @@ class PanelCopy:
                 row = self._load(inner, self._start(inner, env, column, term), mask)
                 panel, lane = divmod(offset, self.width)
                 at = inner.plus(inner.times(term, self.width), panel * self.size + lane)
-                inner.run(vector.StoreOp(row, self.panels, [inner.value(at)]))
+                inner.run(vector_store_op(row, self.panels, inner.value(at)))
 
         emit.each(0, terms, 1, line)
 
@@ -144,4 +144,4 @@ class PanelCopy:
         for number, row in enumerate(turn(emit, rows)[:count]):
             at = emit.plus(emit.times(emit.plus(term, number), self.width), offset)
             at = emit.plus(at, base)
-            emit.run(vector.StoreOp(row, self.panels, [emit.value(at)]))
+            emit.run(vector_store_op(row, self.panels, emit.value(at)))

@@ -17,7 +17,7 @@ from xdsl.dialects.builtin import IntegerType, VectorType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.memory_ops import load_op
+from lamina.dialects.loop.memory_ops import load_op, vector_load_op
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
 from lamina.passes.schedule.body import Lane, broadcast
@@ -334,10 +334,7 @@ class ProductEmitter:
         places = [emit.value(emit.plus(at, v * lanes)) for v in range(self.vectors)]
         if lanes == 1:
             return [emit.add(load_op(self.packed.memory, [place])) for place in places]
-        return [
-            emit.add(plain_op(vector.LoadOp, (self.packed.memory, place), (kind,)))
-            for place in places
-        ]
+        return [emit.add(vector_load_op(self.packed.memory, place, kind)) for place in places]
 
     def _row_step(self, emit: Emitter, access: Access, at: TilePosition) -> Index:
         """Elements from a row of a tile to the next; a number of the call for open arguments."""

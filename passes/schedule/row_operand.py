@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from math import prod
 
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import bf16
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.memory_ops import alloca_op
+from lamina.dialects.loop.memory_ops import alloca_op, vector_store_op
 from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.product_limits import ROW_PADDING_BYTES
 from lamina.passes.schedule.body import load
@@ -194,7 +193,7 @@ class TileCopy:
                 source = Elements(self._flat, deeper.plus(start, term), 1, TILE_TERMS, mask)
                 found = load(deeper, source).value
                 place = deeper.value(deeper.plus(to, deeper.times(term, TILE_ROWS)))
-                deeper.run(vector.StoreOp(found, self.access.memory, [place]))
+                deeper.run(vector_store_op(found, self.access.memory, place))
 
             inner.each(0, whole, TILE_TERMS, some)
             if whole != terms.count:

@@ -21,6 +21,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.loop.memory_ops import vector_store_op
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 
 MOST_STRIDE = 4
@@ -103,7 +104,7 @@ def store_pairs(emit: Emitter, parts: tuple[SSAValue, SSAValue], where: Elements
         made = shuffled(emit, *parts, order)
         at = emit.value(emit.plus(where.at, number * lanes))
         if where.mask is None:
-            emit.run(vector.StoreOp(made, where.memory, [at]))
+            emit.run(vector_store_op(made, where.memory, at))
             continue
         # Both parts of the lanes that the mask keeps.
         on = _widened(emit, where.mask, number * lanes - 1, 2, lanes)

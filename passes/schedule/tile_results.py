@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
 
+from lamina.dialects.loop.memory_ops import vector_load_op, vector_store_op
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.passes.schedule.combine import store
@@ -155,14 +155,14 @@ class TileResults:
         def one(inner: Emitter, number: Index) -> None:
             start = inner.times(number, tile)
             places = [inner.value(inner.plus(start, i * TILE_COLUMNS)) for i in range(TILE_ROWS)]
-            lines = [inner.add(vector.LoadOp(self.columns_first, [at], kind)) for at in places]
+            lines = [inner.add(vector_load_op(self.columns_first, at, kind)) for at in places]
             row, column = inner.quotient(number, across), inner.remainder(number, across)
             at = inner.plus(
                 inner.times(row, TILE_ROWS * TILE_PANEL), inner.times(column, TILE_COLUMNS)
             )
             for i, line in enumerate(turn(inner, lines)):
                 target = inner.value(inner.plus(at, i * TILE_PANEL))
-                inner.run(vector.StoreOp(line, self.sums, [target]))
+                inner.run(vector_store_op(line, self.sums, target))
 
         emit.each(0, across * len(place.starts), 1, one)
 
@@ -192,7 +192,7 @@ class TileResults:
                 missing = max(0, offset + TILE_COLUMNS - width)
                 shift = missing if self.turned else 0  # the tile was moved up
                 source = inner.value(inner.plus(line, offset + shift))
-                sums = inner.add(vector.LoadOp(self.sums, [source], kind))
+                sums = inner.add(vector_load_op(self.sums, source, kind))
                 mask = None
                 if missing:
                     mask = inner.first_lanes(TILE_COLUMNS - missing, TILE_COLUMNS)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from xdsl.dialects import vector
 from xdsl.dialects.builtin import VectorType
 from xdsl.ir import Attribute, SSAValue
 
-from lamina.dialects.loop.memory_ops import alloca_op
+from lamina.dialects.loop.memory_ops import alloca_op, vector_load_op, vector_store_op
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.row_loops import RowLoops
@@ -46,10 +45,10 @@ class WaitingSums:
     def load(self, emit: Emitter, place: Index, count: int) -> list[SSAValue]:
         """So many vectors of sums of the blocks before."""
         places = [emit.value(emit.plus(place, n * self.lanes)) for n in range(count)]
-        return [emit.add(vector.LoadOp(self.memory, [at], self.kind)) for at in places]
+        return [emit.add(vector_load_op(self.memory, at, self.kind)) for at in places]
 
     def store(self, emit: Emitter, place: Index, totals: Sequence[SSAValue]) -> None:
         """Let sums wait."""
         for n, total in enumerate(totals):
             at = emit.value(emit.plus(place, n * self.lanes))
-            emit.run(vector.StoreOp(total, self.memory, [at]))
+            emit.run(vector_store_op(total, self.memory, at))
