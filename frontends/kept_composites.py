@@ -2,7 +2,8 @@
 
 Those of resampling interpolate by `a + (b - a) * w`, which is NaN between equal infinities and
 loses the smaller of two numbers; the kernels, and the lowering of the ops, add `a * (1 - w)` and
-`b * w`.
+`b * w`. Those of the nearest element look it up by a table of places for each dimension, of which
+nothing says that they end at the sizes of a call.
 That of `multilabel_margin_loss` adds the margin to class 0 once for each label behind the first -1.
 """
 
@@ -25,6 +26,12 @@ KEPT: tuple[torch._ops.OpOverload, ...] = (
             _ATEN.upsample_bilinear2d,
             _ATEN.upsample_trilinear3d,
             _ATEN.upsample_bicubic2d,
+            _ATEN.upsample_nearest1d,
+            _ATEN.upsample_nearest2d,
+            _ATEN.upsample_nearest3d,
+            _ATEN._upsample_nearest_exact1d,
+            _ATEN._upsample_nearest_exact2d,
+            _ATEN._upsample_nearest_exact3d,
         )
         for overload in ("vec", "default")
     ),
@@ -55,14 +62,10 @@ def _of_sizes(op: torch._ops.OpOverload) -> Callable[..., torch.Tensor]:
     """The overload `vec` by `default`, as torch's own does it, which takes no symbolic sizes."""
     whole = op._overloadpacket.default
 
-    def call(
-        image: torch.Tensor,
-        output_size: Sequence[int] | None,
-        align_corners: bool,
-        scale_factors: Sequence[float] | None,
-    ) -> torch.Tensor:
+    def call(image: torch.Tensor, output_size: Sequence[int] | None, *options: Any) -> torch.Tensor:
+        *corners, scale_factors = options  # those of the nearest element have no `align_corners`
         sizes: Any = upsample_compute_output_size(image.size(), output_size, scale_factors)
         scales = scale_factors or [None] * len(sizes)
-        return whole(image, sizes, align_corners, *scales)
+        return whole(image, sizes, *corners, *scales)
 
     return call

@@ -102,6 +102,7 @@ STAGES: tuple[Stage, ...] = (
             "outline-regions",
             "narrow-scatters",
             "canonicalize-loop",
+            "split-places",
             "limit-reads",
             "batch-scans",
             "loop-cse",

@@ -63,6 +63,7 @@ PASSES: dict[str, str] = {
     # structured loops
     "canonicalize-loop": "lamina.passes.loop.canonicalize_loop:CanonicalizeLoopPass",
     "narrow-scatters": "lamina.passes.loop.narrow_scatters:NarrowScattersPass",
+    "split-places": "lamina.passes.loop.split_places:SplitPlacesPass",
     "limit-reads": "lamina.passes.loop.limit_reads:LimitReadsPass",
     "loop-cse": "lamina.passes.loop.loop_cse:LoopCsePass",
     "choose-layouts": "lamina.passes.loop.choose_layouts:ChooseLayoutsPass",

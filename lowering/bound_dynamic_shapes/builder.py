@@ -161,7 +161,9 @@ class BoundBuilder(Builder):
         if 1 in (one.constant, other.constant):
             return other if one.constant == 1 else one
         most = None if one.most is None or other.most is None else one.most * other.most
-        return Number(self("mul.Tensor", self.as_tensor(one), self.as_tensor(other)), most, 0)
+        made = self("mul.Tensor", self.as_tensor(one), self.as_tensor(other))
+        self.state.products[made] = one, other
+        return Number(made, most, 0)
 
     def bounded(self, value: SSAValue, sizes: Sequence[Number | Count]) -> Bounded:
         """A padded tensor with these sizes; constants are sizes of dimensions without padding."""

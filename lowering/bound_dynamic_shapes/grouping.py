@@ -78,6 +78,27 @@ def count_told(own: Sequence[Number], sizes: Sequence[Number]) -> Mapping[SSAVal
     return _NONE_EQUAL
 
 
+def quotients_told(
+    own: Sequence[Number], sizes: Sequence[Number], b: BoundBuilder
+) -> Mapping[SSAValue, Factors]:
+    """The counts that are multiples of their quotients where both products are equal and not 0.
+
+    Of [b, h, w] and [b, h // 4, 4, w // 4, 4] these are h and w: no multiple of a quotient is more
+    than what was divided, so that all are equal where their products are.
+    """
+    sides = [dict(factors(*own)[1]), dict(factors(*sizes)[1])]
+    told: dict[SSAValue, Factors] = {}
+    for counts, others in (sides, sides[::-1]):
+        for quotient in others.keys() - counts.keys():
+            divided, by = b.state.quotients.get(quotient, (None, 0))
+            if divided is not None and not divided.offset and list(divided.factors.values()) == [1]:
+                (count,) = divided.factors
+                if counts.get(count) == others[quotient] and count not in others:
+                    told[count] = by, ((quotient, 1),)
+    same = factors(*own, equal=told) == factors(*sizes, equal=told)
+    return told if same else _NONE_EQUAL
+
+
 def constant_told(count: Count, told: Mapping[SSAValue, Factors]) -> int | None:
     """The number that a count is told to be."""
     if count is None or count not in told or told[count][1]:

@@ -16,6 +16,7 @@ from lamina.lowering.bound_dynamic_shapes.size_arithmetic import (
     affine,
     difference,
     quotient,
+    quotient_of_products,
     total,
 )
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
@@ -122,6 +123,8 @@ def _of_sizes(name: str, one: Number, other: Number, b: BoundBuilder) -> Number 
         return None if factor is None else affine(size, factor, 0, b)
     if name == "arith.floordivsi" and other.constant is not None and other.constant > 0:
         return quotient(one, 0, other.constant, b)
+    if name == "arith.floordivsi" and other.constant is None:
+        return quotient_of_products(one, other, b)
     return None
 
 

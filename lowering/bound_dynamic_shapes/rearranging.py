@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import prod
 from typing import Any
 
@@ -10,10 +11,12 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import (
+    Factors,
     constant_told,
     count_told,
     factors,
     move_together,
+    quotients_told,
     regrouped_in_place,
     same_product,
 )
@@ -210,14 +213,16 @@ def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
     """Padded dimensions joined or split; an open size without a bound refuses it.
 
     That there are as many elements, which is checked, may tell a size: where d is split into q and
-    2, it is 2 * q, and elements stay where they are.
+    2, it is 2 * q, and elements stay where they are. So are sizes of which quotients are parts.
     """
     total, given = b.elements(tensor), b.product(*sizes)
     if given.most is None:
         raise b.refuse("sizes that depend on data are joined or split in this shape")
     if not _same(total, given) and not same_product([total], [given]):
         b.require_equal(total, given, "the shape has another number of elements")
-        told = count_told([b.size(tensor, dim) for dim in range(tensor.rank)], sizes)
+        own = [b.size(tensor, dim) for dim in range(tensor.rank)]
+        told = count_told(own, sizes) or quotients_told(own, sizes, b)
+        tensor = _whole_parts(tensor, told, b)
         for dim in tensor.dynamic_dims:
             if (number := constant_told(tensor.sizes[dim], told)) is not None:
                 tensor = tensor.cut(b.resized(tensor.value, dim, number), dim)
@@ -225,6 +230,15 @@ def _regrouped(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Bounded
         if isinstance(kept, Bounded):
             return kept
     return regrouped(tensor, sizes, b)
+
+
+def _whole_parts(tensor: Bounded, told: Mapping[SSAValue, Factors], b: BoundBuilder) -> Bounded:
+    """The tensor with room for whole parts alone in the dimensions that are multiples of others."""
+    value = tensor.value
+    for dim, count in enumerate(tensor.sizes):
+        if count is not None and count in told and (left := tensor.shape[dim] % told[count][0]):
+            value = b.resized(value, dim, tensor.shape[dim] - left)
+    return Bounded(value, tensor.sizes)
 
 
 def _moved(given: Grouped, places: list[int], b: BoundBuilder) -> Bounded | Grouped:

@@ -46,23 +46,39 @@ def _ordinal(sizes: Sequence[Number], extents: Sequence[int], b: BoundBuilder) -
     """Of each position of the result, how many elements stand in front of it."""
     found = b.full([1] * len(extents), 0, i64)
     for dim, extent in enumerate(extents):
+        if extent == 1:
+            continue
         shape = [extent if other == dim else 1 for other in range(len(extents))]
         coordinate = b.reshape(b.iota(extent), shape)
-        step = b.as_tensor(b.product(*sizes[dim + 1 :]))
-        found = b("add.Tensor", found, b("mul.Tensor", coordinate, step))
+        step = b.product(*sizes[dim + 1 :])
+        if step.constant != 1:
+            coordinate = b("mul.Tensor", coordinate, b.as_tensor(step))
+        found = b("add.Tensor", found, coordinate)
     return b.expand(found, extents)
 
 
 def _source(
     ordinal: SSAValue, sizes: Sequence[Number], shape: Sequence[int], b: BoundBuilder
 ) -> SSAValue:
-    """Where an element stands among the padded ones; in bounds for positions of padding too."""
-    place = b("mul.Scalar", ordinal, 0) if not sizes else None
-    for dim, coordinate in enumerate(_coordinates(ordinal, sizes, b)):
-        padded = b("mul.Scalar", coordinate, prod(shape[dim + 1 : len(sizes)]))
-        place = padded if place is None else b("add.Tensor", place, padded)
-    assert place is not None
-    return b("clamp.default", place, min=0, max=max(prod(shape[: len(sizes)]) - 1, 0))
+    """Where an element stands among the padded ones; for positions of padding it is one as well.
+
+    Each coordinate is seen to be below its size, by which `split-places` and `limit-reads` know
+    how much of the tensor is read.
+    """
+    place: SSAValue | None = None
+    coordinates = _coordinates(ordinal, sizes, b)
+    for dim, (coordinate, size) in enumerate(zip(coordinates, sizes, strict=True)):
+        if dim == 0:
+            last = b("sub.Scalar", b.as_tensor(size), 1)
+            coordinate = b("minimum.default", coordinate, last)
+        if shape[dim] != 1:
+            step = prod(shape[dim + 1 : len(sizes)])
+            inside = b("clamp.default", coordinate, min=0)
+            padded = inside if step == 1 else b("mul.Scalar", inside, step)
+            place = padded if place is None else b("add.Tensor", place, padded)
+    if place is None or 0 in shape:
+        return b("mul.Scalar", ordinal, 0)
+    return place
 
 
 def _coordinates(ordinal: SSAValue, sizes: Sequence[Number], b: BoundBuilder) -> list[SSAValue]:
@@ -70,9 +86,14 @@ def _coordinates(ordinal: SSAValue, sizes: Sequence[Number], b: BoundBuilder) ->
     found: list[SSAValue] = []
     rest = ordinal
     for size in reversed(sizes[1:]):  # positions are no less than 0, so that quotients are cut
-        count = b("clamp.default", b.as_tensor(size), min=1)
-        quotient = b("div.Tensor_mode", rest, count, rounding_mode="trunc")
-        found.append(b("sub.Tensor", rest, b("mul.Tensor", quotient, count)))
+        if size.constant is not None:
+            number = max(size.constant, 1)
+            quotient = b("div.Scalar_mode", rest, number, rounding_mode="trunc")
+            found.append(b("sub.Tensor", rest, b("mul.Scalar", quotient, number)))
+        else:
+            count = b("clamp.default", b.as_tensor(size), min=1)
+            quotient = b("div.Tensor_mode", rest, count, rounding_mode="trunc")
+            found.append(b("sub.Tensor", rest, b("mul.Tensor", quotient, count)))
         rest = quotient
     return [rest, *reversed(found)] if sizes else []
 

@@ -35,6 +35,43 @@ def quotient(size: Number, offset: int, by: int, b: BoundBuilder) -> Number:
     return _made(_divided(_scaled(_sum_of(size, b), 1, offset), by, b), b)
 
 
+def quotient_of_products(one: Number, other: Number, b: BoundBuilder) -> Number | None:
+    """What is left of a product that is divided by some of its factors; None for other divisors.
+
+    Windows of an image are counted so: `b * (h // 4) * (w // 4) * 16 * c` by `16 * c`.
+    """
+    (constant, counts), (divisor, shared) = _parts(one, b), _parts(other, b)
+    left = list(counts)
+    for count in shared:
+        place = next((n for n, own in enumerate(left) if own.value is count.value), None)
+        if place is None:
+            return None
+        del left[place]
+    if not shared or divisor <= 0 or constant % divisor:
+        return None
+    return b.product(*left, known(constant // divisor))
+
+
+def _parts(number: Number, b: BoundBuilder) -> tuple[int, list[Number]]:
+    """A constant and counts of which a number is the product."""
+    constant, counts, waiting = 1, list[Number](), [number]
+    while waiting:
+        part = waiting.pop(0)
+        value = part.value
+        if part.constant is not None:
+            constant *= part.constant
+        elif isinstance(value, SSAValue) and value in b.state.products:
+            waiting = [*b.state.products[value], *waiting]
+        else:
+            found = _sum_of(part, b)
+            if len(found.factors) == 1 and not found.offset:
+                ((value, factor),) = found.factors.items()
+                if factor > 0:
+                    constant, part = constant * factor, _made(Sum({value: 1}), b)
+            counts.append(part)
+    return constant, counts
+
+
 def positive(number: Number, b: BoundBuilder) -> Number:
     """A number, or 0 where it is negative; of equal numbers one value."""
     if number.constant is not None:

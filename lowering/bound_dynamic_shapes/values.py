@@ -138,6 +138,10 @@ class State:
         default_factory=dict[tuple["Sum", int], SSAValue]
     )
     """The same the other way round."""
+    products: dict[SSAValue, tuple[Number, Number]] = field(
+        default_factory=dict[SSAValue, tuple[Number, Number]]
+    )
+    """Counts that are products of two others."""
     positive: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Of counts that may come out negative, what they are then: 0."""
     ranges: dict[SSAValue, tuple[int | None, int | None]] = field(

@@ -107,6 +107,7 @@ _OF_OPEN_NESTS = frozenset(
         "functionalize",
         "inline-calls",
         "limit-reads",
+        "split-places",
         "limit-sizes",
         "loop-cse",
         "materialize-random-state",

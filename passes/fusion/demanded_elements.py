@@ -12,7 +12,7 @@ or whether to fail, is demanded whole.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -53,19 +53,32 @@ def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
 
 
 class Demands:
-    """What is demanded of values so far: what all readers agree on. Others are not read."""
+    """What is demanded of values so far: what all readers agree on. Others are not read.
 
-    def __init__(self) -> None:
+    Where the size at which one ends is one of `multiples`, of another by a factor, as many groups
+    of so many elements are demanded, too.
+    """
+
+    def __init__(self, multiples: Mapping[SSAValue, tuple[SSAValue, int]] | None = None) -> None:
         self._found: dict[SSAValue, Demand] = {}
+        self._multiples = {} if multiples is None else multiples
 
     def need(self, value: SSAValue, demand: Demand) -> None:
         """Another reader of a value."""
+        demand |= {group for limit in demand for group in self._groups(limit)}
         known = self._found.get(value)
         self._found[value] = demand if known is None else joined(known, demand)
 
     def of(self, value: SSAValue) -> Demand | None:
         """None if nothing reads the value."""
         return self._found.get(value)
+
+    def _groups(self, limit: Limit) -> Iterator[Limit]:
+        end = limit.end
+        if isinstance(end, Reach) and end == Reach(end.count):
+            one, factor = self._multiples.get(end.count, (end.count, 1))
+            if factor > 1 and limit.extent % factor == 0:
+                yield Limit(factor * limit.stride, limit.extent // factor, Reach(one))
 
 
 class NestDemand(MaskedPoints):

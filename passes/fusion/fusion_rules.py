@@ -60,6 +60,12 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
     return tuple(rows)
 
 
+ENDS_LOST = Refusal(
+    "loops of a product over sizes of the call would run to the bound: its reader has windows, or "
+    "panels, of them"
+)
+"""Loops over rows end at such sizes, and so do those inside of rows, but beside products."""
+
 MASKED_ROWS = Refusal("a size of the call masks rows that it sums over, at which products end")
 
 
@@ -108,11 +114,18 @@ def align_rows(
         return MASK_TAKES_ROWS
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
-    gone = [dim for place, dim in enumerate(assigned) if place not in kept and dim in reduced]
-    if said is None and any(map(is_product, members)) and any(is_masked(op, d) for d in gone):
+    gone = {place: d for place, d in enumerate(assigned) if place not in kept and d in reduced}
+    if said is None and any(
+        is_masked(op, dim) and place in _row_places(member, rows[member])
+        for place, dim in gone.items()
+        if dim is not None
+        for member in members
+    ):
         return MASKED_ROWS
     own = {m: [rows[m][place] for place in kept] for m in members}
     nests = (*members, op)
+    if said is None and any(map(is_product, nests)) and _is_open_inside(op, edges, own):
+        return ENDS_LOST
     shapes = [Contraction.of(nest) for nest in nests]
     products = row_products(nests, shapes)
     too_long = row_too_long(members, shapes, op, edges, parallel) or product_row_too_long(
@@ -127,6 +140,39 @@ def align_rows(
         joined = {**own, op: dims}
         refusal = _few_rows_cost(nests, products, joined, parallel, _bytes(edges), machine)
     return refusal or (kept, tuple(dims))
+
+
+def _row_places(product: GenericOp, rows: Sequence[int]) -> set[int]:
+    """The places among a nest's rows of those that are no columns, if it is a product.
+
+    Loops over columns that are masked, as over the keys of attention, end within a kernel, too.
+    """
+    shape = Contraction.of(product) if is_product(product) else None
+    columns = set(rows) if shape is None else set(shape.columns)
+    return {place for place, dim in enumerate(rows) if dim not in columns}
+
+
+def _is_open_inside(
+    op: GenericOp,
+    edges: Sequence[tuple[int, SSAValue]],
+    rows: Mapping[GenericOp, Sequence[int]],
+) -> bool:
+    """Whether `op` reads a nest in windows or parts along a dimension of which a call may need but
+    a few positions, and which is none of the `rows` of that nest."""
+    for number, value in edges:
+        producer = value.owner
+        assert isinstance(producer, GenericOp)
+        least, extents = least_extents_of(producer), producer.extents
+        open_dims = {d for d in range(len(extents)) if least[d] < extents[d]} - {*rows[producer]}
+        place = list[SSAValue](producer.res).index(value)
+        written = forms_of(producer.write_maps[place], extents)
+        read = forms_of(op.read_maps[number], op.extents)
+        for axis, form in enumerate(written or ()):
+            walked = None if read is None else read[axis]
+            is_whole = walked is not None and (not walked.terms or walked.pure_dim is not None)
+            if open_dims & {dim for dim, _ in form.terms} and not is_whole:
+                return True
+    return False
 
 
 def _lost_rows(

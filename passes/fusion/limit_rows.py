@@ -152,7 +152,7 @@ class _Program:
         }
         facts.name_counts(kernel, call)
         returned = facts.through(kernel)
-        within = Demands()
+        within = Demands(self._facts.multiples)
         for value, result in zip(returned, call.res, strict=True):
             if (demand := demands.of(result)) is not None:
                 within.need(value, demand)

@@ -22,13 +22,13 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
     end = function.body.block.last_op
     if not isinstance(end, func.ReturnOp) or (cuts := _cuts(function, end)) is None:
         return None
-    demands = Demands()
+    demands = Demands(facts.multiples)
     for value, sizes in zip(end.operands, cuts, strict=True):
         counts = [facts.counts.get(size) if size else None for size in sizes]
         for count, extent in zip(counts, shape_of(value), strict=False):
             if count is not None:
                 facts.most[count] = min(extent, facts.most.get(count, extent))
-        wanted = _prefix(shape_of(value), counts, facts) if sizes else EVERYTHING
+        wanted = _prefix(shape_of(value), counts) if sizes else EVERYTHING
         demands.need(value, wanted)
     return demands
 
@@ -59,17 +59,10 @@ def _cuts(function: func.FuncOp, end: func.ReturnOp) -> list[list[SSAValue | Non
     return found if any(found) or has_counts else None
 
 
-def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None], facts: CountFacts) -> Demand:
-    """The elements of an array that is cut to these sizes.
-
-    Where one is a multiple of another, what is cut is groups of so many, too.
-    """
-    found: set[Limit] = set()
-    for stride, extent, count in zip(row_major_strides(shape), shape, counts, strict=True):
-        if count is None or extent <= 1:
-            continue
-        found.add(Limit(stride, extent, Reach(count)))
-        one, factor = facts.multiples.get(count, (count, 1))
-        if factor > 1 and extent % factor == 0:
-            found.add(Limit(factor * stride, extent // factor, Reach(one)))
-    return frozenset(found)
+def _prefix(shape: Sequence[int], counts: Sequence[SSAValue | None]) -> Demand:
+    """The elements of an array that is cut to these sizes."""
+    return frozenset(
+        Limit(stride, extent, Reach(count))
+        for stride, extent, count in zip(row_major_strides(shape), shape, counts, strict=True)
+        if count is not None and extent > 1
+    )

@@ -161,6 +161,7 @@ def numbers_first(module: ModuleOp) -> None:
     """Have the sizes that follow from others alone computed in front of everything else.
 
     Rows may end at them then: a size of a result is often computed behind what makes the result.
+    So is the mask of an image that a convolution made, by a kernel that gives both.
     """
     names = {kernel.sym_name.data for kernel in kernel_functions(module)}
     for function in module.body.block.ops:
@@ -173,7 +174,8 @@ def numbers_first(module: ModuleOp) -> None:
             if not isinstance(op, func.CallOp) or op.callee.string_value() not in names:
                 continue
             known = (isinstance(v, BlockArgument) or v.owner in first for v in op.arguments)
-            if op.arguments and all(known) and all(map(is_count, (*op.arguments, *op.results))):
+            makes_counts = all(map(is_count, op.arguments)) and any(map(is_count, op.results))
+            if op.arguments and all(known) and makes_counts:
                 place = next((other for other in block_ops(block) if other not in first), op)
                 first.add(op)
                 if place is not op:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from math import prod
 from typing import TypeAlias
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import BlockArgument, OpResult, SSAValue
-from xdsl.ir.affine import AffineMap
+from xdsl.ir.affine import AffineExpr, AffineMap
 
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop.access import row_major_strides, shape_of
 
 COPIES = (arith.IndexCastOp, arith.ExtSIOp)
 """What hands an integer on as it is."""
@@ -27,12 +30,41 @@ def origin(value: SSAValue, nest: GenericOp | None, point: AffineMap) -> Place:
             break
         if nest.pad_values[number] is not None:
             break
-        tensor, element = nest.inputs[number], nest.read_maps[number].compose(point)
+        tensor, point = element_of(nest, number, point)
         made = maker(tensor)
         if made is None:
-            return tensor, None, element
-        value, nest, point = *made, element
+            return tensor, None, point
+        value, nest = made
     return value, nest, point
+
+
+def element_of(nest: GenericOp, number: int, point: AffineMap) -> tuple[SSAValue, AffineMap]:
+    """The tensor of which a nest reads an element at a point, in front of reshapes, and which."""
+    tensor, element = nest.inputs[number], nest.read_maps[number].compose(point)
+    while isinstance(owner := tensor.owner, ReshapeOp):
+        given, made = shape_of(owner.source), shape_of(tensor)
+        if prod(given) != prod(made) or 0 in given:
+            break
+        tensor, element = owner.source, _before_reshape(given, made, element)
+    return tensor, element
+
+
+def _before_reshape(given: Sequence[int], made: Sequence[int], element: AffineMap) -> AffineMap:
+    """The element of a tensor that is one of its reshape."""
+    number: AffineExpr = AffineExpr.constant(0)
+    for index, extent, stride in zip(element.results, made, row_major_strides(made), strict=True):
+        if extent != 1:
+            number = number + (index if stride == 1 else index * stride)
+    indices: list[AffineExpr] = []
+    first = next((axis for axis, extent in enumerate(given) if extent != 1), 0)
+    for axis, (extent, stride) in enumerate(zip(given, row_major_strides(given), strict=True)):
+        index = number if stride == 1 else number // stride
+        if extent == 1:
+            index = AffineExpr.constant(0)
+        elif axis != first:
+            index = index % extent
+        indices.append(index)
+    return AffineMap(element.num_dims, element.num_symbols, tuple(indices))
 
 
 def maker(tensor: SSAValue) -> tuple[SSAValue, GenericOp] | None:
@@ -56,9 +88,39 @@ def constant(place: Place) -> int | None:
 
 
 def number_of_call(place: Place) -> SSAValue | None:
-    """The tensor of one integer that is made by no nest whose element a value is."""
-    value, nest, _ = origin(*place)
-    return value if nest is None and value.type == TensorType(i64, []) else None
+    """The tensor of one integer whose element a value is: an argument, or what follows from such
+    alone."""
+    value, nest, point = place
+    found: SSAValue | None = None
+    while nest is not None and isinstance(value, BlockArgument):
+        number = value.index
+        if value.block is not nest.block or number >= len(nest.inputs):
+            break
+        if nest.pad_values[number] is not None:
+            break
+        tensor, point = element_of(nest, number, point)
+        found = tensor if _is_number_of_call(tensor) else found
+        if (made := maker(tensor)) is None:
+            break
+        value, nest = made
+    return found
+
+
+def _is_number_of_call(tensor: SSAValue) -> bool:
+    """Whether a tensor of one integer is an argument, or follows from such alone."""
+    waiting, seen = [tensor], set[SSAValue]()
+    while waiting:
+        one = waiting.pop()
+        if one.type != TensorType(i64, []):
+            return False
+        if isinstance(one, BlockArgument) or one in seen:
+            continue
+        seen.add(one)
+        nest = one.owner
+        if not isinstance(nest, GenericOp) or not nest.inputs or nest.sources or nest.extents:
+            return False
+        waiting += nest.inputs
+    return True
 
 
 def is_negative(condition: Place, index: Place) -> bool:

@@ -29,6 +29,13 @@ def end_of_place(index: SSAValue, nest: GenericOp) -> SSAValue | None:
     return next(iter(ends or ()), None) if search.is_natural(place) else None
 
 
+def is_below(index: SSAValue, nest: GenericOp, extent: int) -> bool:
+    """Whether all values of an index are in 0 to `extent`, whatever the sizes of a call are."""
+    search = _Ends()
+    place = index, nest, AffineMap.identity(len(nest.extents))
+    return search.is_below(place, extent) and search.is_natural(place)
+
+
 class _Ends:
     """Follows a place, for so many steps in all."""
 
@@ -62,6 +69,32 @@ class _Ends:
         if isinstance(owner, arith.RemSIOp) and self.is_natural(sides[0]):
             return list(_moduli(sides[1]))
         return []
+
+    def is_below(self, place: Place, extent: int) -> bool:
+        """Whether values are less than a number."""
+        self._steps += 1
+        if self._steps > _MOST_STEPS:
+            return False
+        number = constant(place)
+        if number is not None:
+            return number < extent
+        value, at, point = made_at(*place)
+        owner = value.owner
+        if at is None or not isinstance(owner, Operation):
+            return False
+        if isinstance(owner, IndexOp):
+            return at.extents[owner.dim.value.data] <= extent
+        sides = [(operand, at, point) for operand in owner.operands]
+        if isinstance(owner, COPIES):
+            return self.is_below(sides[0], extent)
+        if isinstance(owner, arith.MaxSIOp):
+            return all(self.is_below(side, extent) for side in sides)
+        if isinstance(owner, arith.MinSIOp):
+            return any(self.is_below(side, extent) for side in sides)
+        if isinstance(owner, arith.SubiOp) and (modulus := _cut_off(*sides)) is not None:
+            number = constant(modulus)
+            return number is not None and 0 < number <= extent
+        return False
 
     def is_natural(self, place: Place) -> bool:
         """Whether values are never negative."""
@@ -102,6 +135,8 @@ class _Ends:
         return _both(self.of(chosen), self.of(other))
 
     def _of_difference(self, left: Place, right: Place) -> list[SSAValue] | None:
+        if (modulus := _cut_off(left, right)) is not None:
+            return list(_moduli(modulus))  # no more than the modulus less 1, of either sign
         if not self.is_natural(right):
             return []
         ends, number = self.of(left), number_of_call(left)
@@ -132,6 +167,27 @@ def _moduli(modulus: Place) -> Iterator[SSAValue]:
     for side in sides:
         if (number := number_of_call(side)) is not None:
             yield number
+
+
+def _cut_off(left: Place, right: Place) -> Place | None:
+    """The modulus m of a remainder `x - x / m * m`, whose quotient is rounded to 0."""
+    value, at, point = made_at(*right)
+    if at is None or not isinstance(value.owner, arith.MuliOp):
+        return None
+    sides = [(side, at, point) for side in value.owner.operands]
+    for quotient, modulus in (sides, sides[::-1]):
+        made, there, where = made_at(*quotient)
+        if there is None or not isinstance(made.owner, arith.DivSIOp):
+            continue
+        divided, divisor = ((side, there, where) for side in made.owner.operands)
+        if made_at(*divided) == made_at(*left) and _alike(divisor, modulus):
+            return modulus
+    return None
+
+
+def _alike(one: Place, other: Place) -> bool:
+    number = constant(one)
+    return made_at(*one) == made_at(*other) or (number is not None and number == constant(other))
 
 
 def _remainder(condition: Place, chosen: Place, other: Place) -> Place | None:

@@ -17,6 +17,7 @@ from lamina.passes.cost.unstructured_cost import (
     LOOK_COST,
     MOST_STEPS,
     NEIGHBOURS,
+    OPEN_RANKED,
     PARALLEL_WORK,
     RANK_REGISTERS,
     RANKED,
@@ -27,6 +28,7 @@ from lamina.passes.cost.unstructured_cost import (
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.choose_fourier import choose_fourier
 from lamina.passes.schedule.choose_sweeps import fitting_lanes
+from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.scatter_rows import rows_are_runs
 from lamina.passes.schedule.segment_reduce import carried_arguments, fetchable, varying_values
 from lamina.passes.schedule.sort import RANKING
@@ -152,8 +154,16 @@ def _algorithm(op: SortOp, rows: int, length: int, target: Target) -> str:
         return "insertion"
     kind = op.input.type
     assert isinstance(kind, MemRefType)
-    ranked = RANKED * word_lanes(kind.element_type, lanes, length)
+    ranked = (OPEN_RANKED if _is_open(op) else RANKED) * word_lanes(
+        kind.element_type, lanes, length
+    )
     return "rank" if length <= ranked else "selection"
+
+
+def _is_open(op: SortOp) -> bool:
+    """Whether the number of elements of a row comes with the call."""
+    last = len(op.row_extents) - 1
+    return any(digit.count is not None for digit in live_digits(op).get(last, ()))
 
 
 def is_few(count: int, length: int) -> bool:

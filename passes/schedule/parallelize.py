@@ -154,7 +154,6 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
             divide_jammed(emit, stages, groups, together, front, parallel=tasks.parallel)
             return
         live = None
-
     pieces: Index = chunks if live is None else live.pieces(emit, chunks, width)
 
     def task(inner: Emitter, number: Index) -> None:
@@ -246,7 +245,6 @@ def _walk_in_turn(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None:
             "parallel: one task walks the rows that are summed over, and no row stands in front of "
             "them; here parallel = false",
         )
-
     turns = prod(turn_rows(stages))
     count = prod(stages[0].extents[d] for d in stages[0].rows[:front])
     live = live_rows_of(stages[0].op)
@@ -291,15 +289,20 @@ def _divide_pairs(emit: Emitter, copy: PairCopy, tasks: PairTasks) -> None:
         legal = f"a multiple of {TILE_COLUMNS} that divides {copy.pairs}"
         raise illegal(op, f"tile = {chunk}: {legal}")
     chunks = copy.pairs // chunk
+    rows = joined_live_rows(op, range(along))
+    live = None if rows is None else _Live(rows, None, emit.entry)
 
     def task(inner: Emitter, number: Index) -> None:
         low = inner.times(inner.remainder(number, chunks), chunk)
+        row = inner.quotient(number, chunks)
+        starts = [row if live is None else live.row(inner, row), low]
         slices = [Slice.at(*range(along)), Slice((along,), chunk)]
-        starts = [inner.quotient(number, chunks), low]
         op.slice_at(slices, [inner.value(start) for start in starts])
         inner.run(op)
 
-    emit.tasks(prod(op.extents[:along]) * chunks, task, parallel=tasks.parallel)
+    count = prod(op.extents[:along])
+    ends = count * chunks if live is None else live.tasks(emit, count, chunks)
+    emit.tasks(ends, task, parallel=tasks.parallel)
 
 
 def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:

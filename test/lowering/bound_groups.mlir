@@ -65,3 +65,72 @@ func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #
   %r = aten.argmax.default(%one, dim = 0) : (tensor<?xf32>) -> tensor<i64>
   func.return %r : tensor<i64>
 }
+
+// -----
+
+// Windows of an image: that a view has as many elements, which is checked, tells that h is 4 * (h // 4) and w 4 * (w // 4).
+// Nothing is moved, nor where the windows are an image again. Of a bound of 30 positions 28 are windows.
+// CHECK-LABEL: @main
+// CHECK-NOT:   aten.index_select.default
+// CHECK:       aten.reshape.default(%x, shape = [2, 4, 4, 8, 4, 5]) : (tensor<2x16x32x5xf32>)
+// CHECK:       [[S:%\S+]] = aten.slice.Tensor(%y, dim = 1, start = 0, end = 28)
+// CHECK:       aten.reshape.default([[S]], shape = [2, 4, 7, 5]) : (tensor<2x28x5xf32>)
+// CHECK:       aten.reshape.default({{%\S+}}, shape = [2, 16, 32, 5]) : (tensor<2x4x4x8x4x5xf32>)
+// CHECK-NOT:   aten.index_select.default
+func.func @main(%x: tensor<?x?x?x5xf32> {lamina.dims = [#lamina.size<b in [1, 2]>, #lamina.size<h in [4, 16]>, #lamina.size<w in [4, 32]>]}, %y: tensor<?x?x5xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<n in [7, 30]>]}) -> (tensor<?x?x?x5xf32>, tensor<?x?x7x5xf32>) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?x5xf32>) -> i64
+  %h = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?x5xf32>) -> i64
+  %w = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?x5xf32>) -> i64
+  %n = aten.sym_size.int(%y, dim = 1) : (tensor<?x?x5xf32>) -> i64
+  %four = arith.constant 4 : i64
+  %seven = arith.constant 7 : i64
+  %rows = arith.floordivsi %h, %four : i64
+  %columns = arith.floordivsi %w, %four : i64
+  %parts = arith.floordivsi %n, %seven : i64
+  %0 = aten.view.default(%x, size = [%b, %rows, 4, %columns, 4, 5]) : (tensor<?x?x?x5xf32>, i64, i64, i64) -> tensor<?x?x4x?x4x5xf32>
+  %1 = aten.relu.default(%0) : (tensor<?x?x4x?x4x5xf32>) -> tensor<?x?x4x?x4x5xf32>
+  %2 = aten.view.default(%y, size = [%b, %parts, 7, 5]) : (tensor<?x?x5xf32>, i64, i64) -> tensor<?x?x7x5xf32>
+  %3 = aten.view.default(%1, size = [%b, %h, %w, 5]) : (tensor<?x?x4x?x4x5xf32>, i64, i64, i64) -> tensor<?x?x?x5xf32>
+  func.return %3, %2 : tensor<?x?x?x5xf32>, tensor<?x?x7x5xf32>
+}
+
+// -----
+
+// Quotients that are rounded up may be of more: elements are moved.
+// CHECK-LABEL: @main
+// CHECK:       aten.index_select.default
+func.func @main(%x: tensor<?x?x5xf32> {lamina.dims = [#lamina.size<h in [4, 16]>, #lamina.size<w in [4, 16]>]}) -> tensor<?x4x?x4x5xf32> {
+  %h = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x5xf32>) -> i64
+  %w = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x5xf32>) -> i64
+  %four = arith.constant 4 : i64
+  %three = arith.constant 3 : i64
+  %more = arith.addi %h, %three : i64
+  %rows = arith.floordivsi %more, %four : i64
+  %columns = arith.floordivsi %w, %four : i64
+  %0 = aten.view.default(%x, size = [%rows, 4, %columns, 4, 5]) : (tensor<?x?x5xf32>, i64, i64) -> tensor<?x4x?x4x5xf32>
+  func.return %0 : tensor<?x4x?x4x5xf32>
+}
+
+// -----
+
+// Rows are counted by a product that is divided by some of its factors: what is left is b * h, and nothing is moved.
+// CHECK-LABEL: @main
+// CHECK:       [[N:%\S+]] = aten.mul.Tensor(%size, %size_1)
+// CHECK:       aten.relu.default({{.*}}) : (tensor<2x16x9xf32>)
+// CHECK-NOT:   aten.index_select.default
+// CHECK-NOT:   aten.div
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 2]>, #lamina.size<h in [1, 16]>, #lamina.size<c in [1, 9]>]}) -> tensor<?x?x?xf32> {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?xf32>) -> i64
+  %h = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?xf32>) -> i64
+  %two = arith.constant 2 : i64
+  %0 = arith.muli %b, %h : i64
+  %1 = arith.muli %0, %two : i64
+  %2 = arith.muli %1, %c : i64
+  %3 = arith.muli %two, %c : i64
+  %n = arith.floordivsi %2, %3 : i64
+  %4 = aten.view.default(%x, size = [%n, %c]) : (tensor<?x?x?xf32>, i64, i64) -> tensor<?x?xf32>
+  %5 = aten.relu.default(%4) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+  %6 = aten.view.default(%5, size = [%b, %h, %c]) : (tensor<?x?xf32>, i64, i64, i64) -> tensor<?x?x?xf32>
+  func.return %6 : tensor<?x?x?xf32>
+}

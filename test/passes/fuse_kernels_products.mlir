@@ -192,3 +192,61 @@ func.func @far(%a: tensor<256x1024xf32>, %b: tensor<1024x1024xf32> {lamina.kind 
 // CHECK:         loop.kernel
 // CHECK:           lamina.op = "right"
 // CHECK:           lamina.op = "sum"
+
+// -----
+
+// Nor are the columns of a product its rows: loops over the keys of attention end within the kernel.
+func.func @masked_columns(%a: tensor<32x64x64xf32>, %b: tensor<32x64x64xf32>, %m: tensor<64xi1>) -> tensor<32x64xf32> {
+  %p = loop.generic (b, m, n, k) in [32, 64, 64, 64] reads(%a[b, m, k] : tensor<32x64x64xf32>, %b[b, k, n] : tensor<32x64x64xf32>) writes([b, m, n] add : tensor<32x64x64xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (b, m, n) in [32, 64, 64] reads(%p[b, m, n] : tensor<32x64x64xf32>, %m[n] : tensor<64xi1>) writes([b, m] max : tensor<32x64xf32>) attributes {lamina.op = "masked_max"} {
+  ^bb0(%x: f32, %c: i1):
+    %z = arith.constant 0xFF800000 : f32
+    %v = arith.select %c, %x, %z : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<32x64xf32>
+}
+// CHECK-LABEL: @masked_columns
+// CHECK-NOT:     product -> masked_max
+// CHECK:         func.return
+
+// -----
+
+// Windows over the result of a product would have its loops run to the bound where a call may need but a few lines: rows of
+// the kernel would be the first dimension alone, and no other loop over a product ends.
+func.func @windows(%a: tensor<64x64x64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64x66x64xf32> {
+  %p = loop.generic (b, h, w, n, k) in [64, 64, 64, 64, 64] reads(%a[b, h, w, k] : tensor<64x64x64x64xf32>, %b[k, n] : tensor<64x64xf32>) writes([b, h, w, n] add : tensor<64x64x64x64xf32>) attributes {lamina.op = "product", lamina.least_extents = array<i64: 1, 64, 1, 64, 64>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (b, h, w, n) in [64, 64, 66, 64] reads(%p[b, h, w + -1, n] pad 0.0 : f32 : tensor<64x64x64x64xf32>) writes([b, h, w, n] store : tensor<64x64x66x64xf32>) attributes {lamina.op = "pad"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<64x64x66x64xf32>
+}
+// CHECK-LABEL: @windows
+// CHECK:         lamina.not_fused = ["product -> pad: loops of a product over sizes of the call would run to the bound: its reader has windows, or panels, of them"
+
+// -----
+
+func.func @windows_of_numbers(%a: tensor<64x64x64x64xf32>, %b: tensor<64x64xf32>) -> tensor<64x64x66x64xf32> {
+  %p = loop.generic (b, h, w, n, k) in [64, 64, 64, 64, 64] reads(%a[b, h, w, k] : tensor<64x64x64x64xf32>, %b[k, n] : tensor<64x64xf32>) writes([b, h, w, n] add : tensor<64x64x64x64xf32>) attributes {lamina.op = "product", lamina.least_extents = array<i64: 1, 64, 64, 64, 64>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (b, h, w, n) in [64, 64, 66, 64] reads(%p[b, h, w + -1, n] pad 0.0 : f32 : tensor<64x64x64x64xf32>) writes([b, h, w, n] store : tensor<64x64x66x64xf32>) attributes {lamina.op = "pad"} {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %r : tensor<64x64x66x64xf32>
+}
+// CHECK-LABEL: @windows_of_numbers
+// CHECK-NOT:     would run to the bound
+// CHECK:         func.return

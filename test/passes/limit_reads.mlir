@@ -330,3 +330,49 @@ func.func @too_far(%t: tensor<64xf32>, %n: tensor<i64>, %by: tensor<64xi64>) -> 
   }
   func.return %r, %u, %w : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
 }
+
+// -----
+
+// A number that follows from those of the call alone is one, too, and a remainder is below its modulus; one that is made of
+// elements is none.
+// CHECK-LABEL: @numbers_that_follow
+// CHECK:         loop.generic (d0) in [64] reads({{.*}}, [[HALF:%\S+]][] : tensor<i64>
+// CHECK:           loop.read {{%\S+}}[{{%\S+}} below {{%\S+}}] : tensor<64xf32>
+// CHECK:           loop.read {{%\S+}}[{{%\S+}} below {{%\S+}}] : tensor<64xf32>
+// CHECK:           loop.read {{%\S+}}[{{%\S+}}] : tensor<64xf32>
+func.func @numbers_that_follow(%t: tensor<64xf32>, %n: tensor<i64>, %by: tensor<64xi64>) -> (tensor<64xf32>, tensor<64xf32>, tensor<64xf32>) {
+  %half = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) {
+  ^bb0(%a: i64):
+    %two = arith.constant 2 : i64
+    %b = arith.divsi %a, %two : i64
+    loop.yield %b : i64
+  }
+  %most = loop.generic (i) in [64] reads(%by[i] : tensor<64xi64>) writes([] max : tensor<i64>) {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  %r, %u, %w = loop.generic (i) in [64] reads(%half[] : tensor<i64>, %by[i] : tensor<64xi64>, %most[] : tensor<i64>) sources(%t : tensor<64xf32>) writes([i] store : tensor<64xf32>, [i] store : tensor<64xf32>, [i] store : tensor<64xf32>) {
+  ^bb0(%m: i64, %b: i64, %e: i64, %s: tensor<64xf32>):
+    %zero = arith.constant 0 : i64
+    %one = arith.constant 1 : i64
+    %last = arith.subi %m, %one : i64
+    %least = arith.minsi %b, %last : i64
+    %natural = arith.maxsi %least, %zero : i64
+    %q = arith.index_cast %natural : i64 to index
+    %v = loop.read %s[%q] : tensor<64xf32>
+    %modulus = arith.maxsi %m, %one : i64
+    %times = arith.divsi %b, %modulus : i64
+    %whole = arith.muli %times, %modulus : i64
+    %left = arith.subi %b, %whole : i64
+    %rest = arith.maxsi %left, %zero : i64
+    %o = arith.index_cast %rest : i64 to index
+    %y = loop.read %s[%o] : tensor<64xf32>
+    %end = arith.subi %e, %one : i64
+    %within = arith.minsi %b, %end : i64
+    %inside = arith.maxsi %within, %zero : i64
+    %p = arith.index_cast %inside : i64 to index
+    %x = loop.read %s[%p] : tensor<64xf32>
+    loop.yield %v, %y, %x : f32, f32, f32
+  }
+  func.return %r, %u, %w : tensor<64xf32>, tensor<64xf32>, tensor<64xf32>
+}

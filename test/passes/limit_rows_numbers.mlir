@@ -102,3 +102,114 @@ func.func private @sizes(%n: tensor<i64>) -> (tensor<i64>, tensor<i64>) attribut
   }
   func.return %0, %1 : tensor<i64>, tensor<i64>
 }
+
+// -----
+
+// So is a mask of the positions below a size, by the kernel that computes the size: what stands in front of it ends there.
+// CHECK-LABEL: @mask_of_number
+// CHECK-NEXT:    [[N:%\S+]], [[M:%\S+]] = func.call @half(%n)
+// CHECK-NEXT:    [[X:%\S+]] = func.call @kernel(%x, [[N]])
+func.func @mask_of_number(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64xi1>, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @kernel(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %1, %2 = func.call @half(%n) : (tensor<i64>) -> (tensor<i64>, tensor<64xi1>)
+  func.return %0, %2, %1 : tensor<64x4xf32>, tensor<64xi1>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @kernel(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 4]>
+func.func private @kernel(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 4] reads(%x[d0, d1] : tensor<64x4xf32>) writes([d0, d1] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+func.func private @half(%n: tensor<i64>) -> (tensor<i64>, tensor<64xi1>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %two = arith.constant 2 : i64
+    %b = arith.divsi %a, %two : i64
+    loop.yield %b : i64
+  }
+  %1 = loop.generic (d0) in [64] reads(%0[] : tensor<i64>) writes([d0] store : tensor<64xi1>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %i = loop.index 0 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0, %1 : tensor<i64>, tensor<64xi1>
+}
+
+// -----
+
+// A mask that is made of a size alone stays where it is.
+// CHECK-LABEL: @mask_alone
+// CHECK-NEXT:    [[X:%\S+]] = func.call @kernel(%x
+// CHECK-NEXT:    [[M:%\S+]] = func.call @mask(%n)
+func.func @mask_alone(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x4xf32>, tensor<64xi1>) {
+  %0 = func.call @kernel(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  %1 = func.call @mask(%n) : (tensor<i64>) -> tensor<64xi1>
+  func.return %0, %1 : tensor<64x4xf32>, tensor<64xi1>
+}
+func.func private @kernel(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 4] reads(%x[d0, d1] : tensor<64x4xf32>) writes([d0, d1] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+func.func private @mask(%n: tensor<i64>) -> tensor<64xi1> attributes {lamina.kernel} {
+  %0 = loop.generic (d0) in [64] reads(%n[] : tensor<i64>) writes([d0] store : tensor<64xi1>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %i = loop.index 0 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %a : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<64xi1>
+}
+
+// -----
+
+// Rows of five columns whose elements another kernel adds up, those below five times a number, count up to the number.
+// CHECK-LABEL: @joined_rows
+// CHECK-LABEL: func.func private @make(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 5]>
+func.func @joined_rows(%x: tensor<64x5xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> tensor<f32> {
+  %0 = func.call @five(%n) : (tensor<i64>) -> tensor<i64>
+  %1 = func.call @make(%x) : (tensor<64x5xf32>) -> tensor<64x5xf32>
+  %2 = loop.reshape %1 : tensor<64x5xf32> -> tensor<320xf32>
+  %3 = func.call @add(%2, %0) : (tensor<320xf32>, tensor<i64>) -> tensor<f32>
+  func.return %3 : tensor<f32>
+}
+func.func private @make(%x: tensor<64x5xf32>) -> tensor<64x5xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 5] reads(%x[i, j] : tensor<64x5xf32>) writes([i, j] store : tensor<64x5xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x5xf32>
+}
+func.func private @add(%x: tensor<320xf32>, %m: tensor<i64>) -> tensor<f32> attributes {lamina.kernel} {
+  %0 = loop.generic (i) in [320] reads(%x[i] : tensor<320xf32>, %m[] : tensor<i64>) writes([] add : tensor<f32>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: f32, %n: i64):
+    %i = loop.index 0 : index
+    %p = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %p, %n : i64
+    %zero = arith.constant 0.0 : f32
+    %b = arith.select %c, %a, %zero : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<f32>
+}
+func.func private @five(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %five = arith.constant 5 : i64
+    %b = arith.muli %a, %five : i64
+    loop.yield %b : i64
+  }
+  func.return %0 : tensor<i64>
+}

@@ -271,3 +271,20 @@ func.func private @whole(%x: memref<128x128xf32>, %n: memref<i64>, %y: memref<12
 // CHECK-LABEL: @whole
 // CHECK:         %[[ALL:.*]] = arith.constant 128 : index
 // CHECK:         "scf.parallel"(%{{.*}}, %[[ALL]], %{{.*}})
+
+// -----
+
+// Nor are those of what is packed in pairs: of two batches of 4 x 3 tiles, those of heads below a count.
+func.func private @live_pairs(%x: memref<2x4x48x128xbf16>, %n: memref<i64>, %y: memref<2x4x3x64x16x2xbf16>) attributes {lamina.kernel, lamina.schedule = [#loop.pairs<parallel, tile = 32>]} {
+  loop.generic (b, h, t, p, n, e) in [2, 4, 3, 64, 16, 2] reads(%x[b, h, (t * 16) + n, (p * 2) + e] : memref<2x4x48x128xbf16>) writes([b, h, t, p, n, e] store into %y : memref<2x4x3x64x16x2xbf16>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2, d3, d4], live = [2, arg1 of 4, 3, 64, 16]>} {
+  ^bb0(%v: bf16):
+    loop.yield %v : bf16
+  }
+  func.return
+}
+// CHECK-LABEL: @live_pairs
+// CHECK:         %[[LIVE:.*]] = loop.live_count(%n) in <[2, arg0 of 4, 3]> : memref<i64>
+// CHECK:         %[[COUNT:.*]] = arith.muli %[[LIVE]]
+// CHECK:         "scf.parallel"(%{{.*}}, %[[COUNT]], %{{.*}})
+// CHECK:           %[[ROW:.*]] = loop.live_row %{{.*}}(%n) in <[2, arg0 of 4, 3]> : memref<i64>
+// CHECK:           slice([d0, d1, d2] = %[[ROW]], d3 = %{{.*}} x 32)
