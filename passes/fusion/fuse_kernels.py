@@ -28,6 +28,7 @@ from lamina.dialects.loop import (
     ReshapeOp,
     before_reshapes,
 )
+from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.least_extents import LEAST_EXTENTS
@@ -148,16 +149,23 @@ class _Grouping:
         op: GenericOp,
         refusals: list[Reason],
     ) -> None:
-        """Take into the kernel of `op` what makes its other operands; `refusals` says why others
-        stayed apart."""
+        """Take into the kernel of `op` what makes its other operands, where both have products;
+        others are left to `merge-siblings`. `refusals` says why kernels stayed apart."""
         for other in sorted(direct, key=lambda c: self.numbers[c]):
+            members, others = self._members(cluster), self._members(other)
             if other is cluster or not self.graph.adjacent(cluster, other):
                 continue
-            members, others = self._members(cluster), self._members(other)
-            kept = shared_rows(members, others, self.rows, op, self.machine)
-            if isinstance(kept, Refusal):
+            if not any(map(is_product, members)) or not any(map(is_product, others)):
                 continue
+            kept = shared_rows(members, others, self.rows, op, self.machine)
             self._tell(other, op, kept)
+            if isinstance(kept, Refusal):
+                said = f"{label_of(other.ops[-1])} -> {label_of(op)}: {kept.reason}"
+                tried = {number for number, _ in refusals}
+                refusals += (
+                    [(self.numbers[other], said)] if self.numbers[other] not in tried else []
+                )
+                continue
             for member in (*members, *others):
                 self.rows[member] = self.rows[member][:kept]
             number = self.numbers.pop(other)

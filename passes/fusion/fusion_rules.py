@@ -138,7 +138,7 @@ def align_rows(
     refusal = _pays(shapes, edges, machine, forced=said is not None)
     if refusal is None and said is None:
         joined = {**own, op: dims}
-        refusal = _few_rows_cost(nests, products, joined, parallel, _bytes(edges), machine)
+        refusal = few_rows_cost(nests, products, joined, parallel, _bytes(edges), machine)
     return refusal or (kept, tuple(dims))
 
 
@@ -320,7 +320,7 @@ def _bytes(edges: Sequence[tuple[int, SSAValue]]) -> int:
     return sum(value_bytes(value) for value in dict.fromkeys(value for _, value in edges))
 
 
-def _few_rows_cost(
+def few_rows_cost(
     nests: Sequence[GenericOp],
     products: Sequence[Contraction],
     rows: Mapping[GenericOp, Sequence[int]],

@@ -8,11 +8,13 @@ from math import prod
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.least_extents import least_extents_of
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import MOST_PRODUCTS, PANELS_TOGETHER
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 from lamina.passes.fusion.fusion_rules import (
     edge_rows,
+    few_rows_cost,
     product_row_too_long,
     row_too_long,
     rows_cost,
@@ -28,13 +30,10 @@ def shared_rows(
 ) -> int | Refusal:
     """How many rows survive if `others`, a kernel that makes what `op` reads, join its kernel.
 
-    `op` is one of the `members`. Both kernels have products: those without are left to
-    `merge-siblings`. All panels have to stay near, as each block of rows reads them.
+    `op` is one of the `members`. Both kernels have products. All panels have to stay near, as each
+    block of rows reads them.
     """
     shapes = [Contraction.of(nest) for nest in (*members, *others)]
-    held, added = shapes[: len(members)], shapes[len(members) :]
-    if not any(held) or not any(added):
-        return Refusal("one of the kernels that make its operands has no product")
     products = [shape for shape in shapes if shape is not None]
     if len(products) > MOST_PRODUCTS:
         return Refusal(f"together they have {len(products)} products, more than {MOST_PRODUCTS}")
@@ -69,8 +68,19 @@ def shared_rows(
     long = row_too_long(nests, shapes, op, handed, parallel)
     if refusal := long or product_row_too_long(products, shorter):
         return refusal
+    if any(map(_is_open_inside, nests, shorter.values())):
+        return Refusal("calls may need fewer positions than there are inside of their rows")
     spared = sum(value_bytes(value) for value in dict.fromkeys(value for _, value in edges))
-    return rows_cost(nests, products, parallel, spared, machine) or kept
+    costly = rows_cost(nests, products, parallel, spared, machine)
+    few = few_rows_cost(nests, products, shorter, parallel, spared, machine)
+    return costly or few or kept
+
+
+def _is_open_inside(nest: GenericOp, rows: Sequence[int]) -> bool:
+    """Whether sizes of the call end dimensions of a nest that are no rows: of several products,
+    loops over those would run to the bound."""
+    least = least_extents_of(nest)
+    return any(least[d] < n for d, n in enumerate(nest.extents) if d not in rows)
 
 
 def _common(aligned: Sequence[int | None], rows: Sequence[int]) -> int:

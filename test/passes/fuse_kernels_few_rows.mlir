@@ -107,3 +107,51 @@ func.func @epilogue(%a: tensor<256x512xf32>, %b: tensor<512x512xf32>) -> tensor<
 }
 // CHECK-LABEL: @epilogue
 // CHECK-NOT:     lamina.not_fused
+
+// -----
+
+// The same of two products that a gate would take in.
+func.func @few_rows_of_two(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %p = loop.generic (m, n, k) in [256, 256, 256] reads(%a[m, k] : tensor<256x256xf32>, %b[n, k] : tensor<256x256xf32>) writes([m, n] add : tensor<256x256xf32>) attributes {lamina.op = "left", lamina.least_extents = array<i64: 1, 256, 256>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  %q = loop.generic (m, n, k) in [256, 256, 256] reads(%a[m, k] : tensor<256x256xf32>, %c[n, k] : tensor<256x256xf32>) writes([m, n] add : tensor<256x256xf32>) attributes {lamina.op = "right", lamina.least_extents = array<i64: 1, 256, 256>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [256, 256] reads(%p[m, n] : tensor<256x256xf32>, %q[m, n] : tensor<256x256xf32>) writes([m, n] store : tensor<256x256xf32>) attributes {lamina.op = "gate", lamina.least_extents = array<i64: 1, 256>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<256x256xf32>
+}
+// CHECK-LABEL: @few_rows_of_two
+// CHECK:         lamina.not_fused = ["left -> gate: a call may need but 1 of their 256 rows
+
+// -----
+
+// So many rows find threads for both.
+func.func @many_rows_of_two(%a: tensor<256x256xf32>, %b: tensor<256x256xf32>, %c: tensor<256x256xf32>) -> tensor<256x256xf32> {
+  %p = loop.generic (m, n, k) in [256, 256, 256] reads(%a[m, k] : tensor<256x256xf32>, %b[n, k] : tensor<256x256xf32>) writes([m, n] add : tensor<256x256xf32>) attributes {lamina.op = "left", lamina.least_extents = array<i64: 128, 256, 256>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  %q = loop.generic (m, n, k) in [256, 256, 256] reads(%a[m, k] : tensor<256x256xf32>, %c[n, k] : tensor<256x256xf32>) writes([m, n] add : tensor<256x256xf32>) attributes {lamina.op = "right", lamina.least_extents = array<i64: 128, 256, 256>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  %r = loop.generic (m, n) in [256, 256] reads(%p[m, n] : tensor<256x256xf32>, %q[m, n] : tensor<256x256xf32>) writes([m, n] store : tensor<256x256xf32>) attributes {lamina.op = "gate", lamina.least_extents = array<i64: 128, 256>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<256x256xf32>
+}
+// CHECK-LABEL: @many_rows_of_two
+// CHECK-NOT:     lamina.not_fused
