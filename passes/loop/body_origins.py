@@ -24,18 +24,24 @@ map gives the point, or the element, from the point at which a search began."""
 
 def origin(value: SSAValue, nest: GenericOp | None, point: AffineMap) -> Place:
     """Where a value is made: elements are followed to the nests that give them."""
-    while nest is not None and isinstance(value, BlockArgument):
-        number = value.index
-        if value.block is not nest.block or number >= len(nest.inputs):
-            break
-        if nest.pad_values[number] is not None:
-            break
-        tensor, point = element_of(nest, number, point)
+    while nest is not None and (read := _read(value, nest, point)) is not None:
+        tensor, point = read
         made = maker(tensor)
         if made is None:
             return tensor, None, point
         value, nest = made
     return value, nest, point
+
+
+def _read(value: SSAValue, nest: GenericOp, point: AffineMap) -> tuple[SSAValue, AffineMap] | None:
+    """The tensor, and the element of it, that a scalar of a nest's body is; None for what the body
+    computes, and what may be a pad."""
+    if not isinstance(value, BlockArgument) or value.block is not nest.block:
+        return None
+    number = value.index
+    if number >= len(nest.inputs) or nest.pad_values[number] is not None:
+        return None
+    return element_of(nest, number, point)
 
 
 def element_of(nest: GenericOp, number: int, point: AffineMap) -> tuple[SSAValue, AffineMap]:
@@ -92,13 +98,8 @@ def number_of_call(place: Place) -> SSAValue | None:
     alone."""
     value, nest, point = place
     found: SSAValue | None = None
-    while nest is not None and isinstance(value, BlockArgument):
-        number = value.index
-        if value.block is not nest.block or number >= len(nest.inputs):
-            break
-        if nest.pad_values[number] is not None:
-            break
-        tensor, point = element_of(nest, number, point)
+    while nest is not None and (read := _read(value, nest, point)) is not None:
+        tensor, point = read
         found = tensor if _is_number_of_call(tensor) else found
         if (made := maker(tensor)) is None:
             break
