@@ -119,6 +119,7 @@ STAGES: tuple[Stage, ...] = (
             "choose-winograd",
             "apply-winograd",
             "fold-layout",
+            "split-products",
             "pack-contractions",
             "pad-windows",
             "hoist-invariants",

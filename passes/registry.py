@@ -78,6 +78,7 @@ PASSES: dict[str, str] = {
     "fuse-into-scatters": "lamina.passes.fusion.fuse_into_scatters:FuseIntoScattersPass",
     "fuse-gathers": "lamina.passes.fusion.fuse_gathers:FuseGathersPass",
     "align-dims": "lamina.passes.loop.align_dims:AlignDimsPass",
+    "split-products": "lamina.passes.loop.split_products:SplitProductsPass",
     "split-reductions": "lamina.passes.loop.split_reductions:SplitReductionsPass",
     "fuse-column-sums": "lamina.passes.fusion.fuse_column_sums:FuseColumnSumsPass",
     "note-least-extents": "lamina.passes.fusion.note_least_extents:NoteLeastExtentsPass",

@@ -37,6 +37,20 @@ PARTS = 64
 """Parts to aim for: enough for any usual number of threads to share evenly."""
 LEAST_COLUMN_POINTS = 1 << 20
 """Domain points of a reduction into columns that memory bounds: less stays in the caches."""
+PRODUCT_PARTS = 8
+"""Parts of a product to aim for: one for each of as many threads as a desktop has. Of 64 to 128
+rows and columns 2 to 8 take 0.85 to 0.95 of the time of one (two threads of a Sapphire Rapids)."""
+LEAST_PART_TERMS = 8
+"""Terms of such a part, at least, for each row or column, of which there are more: its result,
+which is stored and read again, is a quarter of what it reads then. 128x16384x128 takes 0.89 of the
+time in two parts, 256x8192x256 0.95, 256x2048x256 as long (two threads of a Sapphire Rapids)."""
+LEAST_PANEL_POINTS = 1 << 19
+"""Domain points of a product of one panel of columns, which is one task, from which on parts are
+worth a barrier: 16x2048x16 takes 0.65 of the time in two parts, 128x2048x32 0.56, 2x4096x32 1.06
+(two threads of a Sapphire Rapids)."""
+LEAST_PRODUCT_POINTS = 1 << 25
+"""The same of several panels, which threads share otherwise: 64x2048x64 takes 1.08 of the time in
+two parts, 64x4096x64 as long, 64x16384x64 0.92 (two threads of a Sapphire Rapids)."""
 COLUMN_PARTS = 16
 """Parts to aim for there: each writes a whole row of results."""
 LEAST_PART_ROWS = 32

@@ -84,14 +84,14 @@ def _split(op: GenericOp, parts: int) -> None:
         return
     if results < ENOUGH_RESULTS:
         dim = _divided(op, parts)
-        count = _divisor(op.extents[dim], parts)
+        count = largest_divisor(op.extents[dim], parts)
         if prod(op.extents) >= LEAST_POINTS and count > 1:
-            _rebuild_split(op, dim, count, reads, written)
+            rebuild_split(op, dim, count, reads, written)
         return
     dim = max(reduced, key=lambda d: op.extents[d])
-    count = _divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
+    count = largest_divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
     if count > 1 and _sums_long_columns(op, dim, results, reads, written[0]):
-        _rebuild_split(op, dim, count, reads, written, in_front=True)
+        rebuild_split(op, dim, count, reads, written, in_front=True)
 
 
 def _divided(op: GenericOp, parts: int) -> int:
@@ -103,7 +103,9 @@ def _divided(op: GenericOp, parts: int) -> int:
     longest = max(op.reduction_dims, key=lambda d: op.extents[d])
     if not any(isinstance(inner, IndexOp) for inner in block_ops(op.block)):
         return longest
-    enough = (d for d in op.reduction_dims if _divisor(op.extents[d], parts) >= ENOUGH_RESULTS)
+    enough = (
+        d for d in op.reduction_dims if largest_divisor(op.extents[d], parts) >= ENOUGH_RESULTS
+    )
     return next(enough, longest)
 
 
@@ -163,12 +165,12 @@ def _is_larger(reader: Operation, points: int) -> bool:
     return isinstance(reader, GenericOp) and prod(reader.extents) > points
 
 
-def _divisor(extent: int, wanted: int) -> int:
+def largest_divisor(extent: int, wanted: int) -> int:
     """The largest divisor of the extent that is at most `wanted`; 1 if there is none."""
     return max((d for d in range(1, min(wanted, extent) + 1) if extent % d == 0), default=1)
 
 
-def _rebuild_split(
+def rebuild_split(
     op: GenericOp,
     dim: int,
     count: int,

@@ -87,6 +87,8 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
     alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]
     if not stage.rows or any(stage.extents[d] != 1 for d in alone if d not in stage.rows):
         return None
+    if not shape.rows:
+        return None  # tasks are positions of a batch: no rows share what is read of a block
     bits = stage.bits
     row_bytes, terms = shape.panel * bits // 8, stage.extents[summed[0]]
     if target.lanes(bits) == 1:
