@@ -32,6 +32,10 @@ many at least, up to `ROW_MODE_ROWS` if threads find work all the same."""
 PACKED_TASK_ROWS = 512
 """Rows of a task that packs the columns which it multiplies, or reads them in pairs, at most: with
 256, products in matrix tiles of 512 rows took an eighth longer, with 64 a quarter."""
+PACKED_SHARE = 32
+"""Rows of such a task, at least, where panels are fewer than cores: it packs a term of a panel in
+the time of some four rows. 128x1024x32 takes 0.55 of the time in two tasks, 64x512x32 0.67 (two
+threads of a Sapphire Rapids)."""
 TASK_PACKINGS = 2
 """How often tasks may pack the same panels: once takes a twentieth of multiplying 256 rows, and a
 kernel that packs all of them for others to read as long as two or three times."""

@@ -163,3 +163,31 @@ func.func private @keys(%q: memref<4096x64xf32>, %k: memref<128x64x32xf32>, %v: 
   }
   func.return
 }
+
+// -----
+
+// One panel of columns, which each task packs: cores share the rows, if these are many enough.
+func.func private @narrow(%a: memref<128x1024xf32>, %b: memref<1024x32xf32>, %c: memref<128x32xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [128, 32, 1024] reads(%a[m, k] : memref<128x1024xf32>, %b[k, n] : memref<1024x32xf32>) writes([m, n] add into %c : memref<128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32, pack_at = task>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @narrow
+// CHECK-SAME:    #loop.products<parallel, block = 64>
+
+// -----
+
+// As many panels as cores are tasks enough.
+func.func private @panels(%a: memref<64x1024xf32>, %b: memref<1024x2048xf32>, %c: memref<64x2048xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [64, 2048, 1024] reads(%a[m, k] : memref<64x1024xf32>, %b[k, n] : memref<1024x2048xf32>) writes([m, n] add into %c : memref<64x2048xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32, pack_at = task>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @panels
+// CHECK-SAME:    block = 64, columns = 2

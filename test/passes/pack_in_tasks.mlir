@@ -169,3 +169,33 @@ func.func @two_places(%x: tensor<128x2x64xf32>, %y: tensor<64x96xf32>) -> tensor
 // CHECK-LABEL: @two_places
 // CHECK-NOT:     "pack"
 // CHECK:         pack_at = task
+
+// -----
+
+// Many rows by a large operand, whose sums are short: a kernel in front packs it once.
+func.func @large(%x: tensor<512x1024xf32>, %y: tensor<1024x1024xf32>) -> tensor<512x1024xf32> {
+  %r = loop.generic (m, n, k) in [512, 1024, 1024] reads(%x[m, k] : tensor<512x1024xf32>, %y[k, n] : tensor<1024x1024xf32>) writes([m, n] add : tensor<512x1024xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<512x1024xf32>
+}
+// CHECK-LABEL: @large
+// CHECK:         lamina.op = "pack"
+// CHECK-NOT:     pack_at = task
+
+// -----
+
+// As many rows by a smaller operand: tasks pack it.
+func.func @small(%x: tensor<512x512xf32>, %y: tensor<512x512xf32>) -> tensor<512x512xf32> {
+  %r = loop.generic (m, n, k) in [512, 512, 512] reads(%x[m, k] : tensor<512x512xf32>, %y[k, n] : tensor<512x512xf32>) writes([m, n] add : tensor<512x512xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<512x512xf32>
+}
+// CHECK-LABEL: @small
+// CHECK-NOT:     lamina.op = "pack"
+// CHECK:         pack_at = task
