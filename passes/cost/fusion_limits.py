@@ -44,6 +44,12 @@ LEAST_PART_TERMS = 8
 """Terms of such a part, at least, for each row or column, of which there are more: its result,
 which is stored and read again, is a quarter of what it reads then. 128x16384x128 takes 0.89 of the
 time in two parts, 256x8192x256 0.95, 256x2048x256 as long (two threads of a Sapphire Rapids)."""
+LEAST_ROW_TERMS = 64
+"""The same of a single row, whose operand is read row by row: parts of it are whole runs of memory,
+ranges of its columns pieces. 1x1024x1024 takes 0.41 of the time in two parts, 1x3072x768 0.68,
+1x768x3072 0.92, 1x4096x4096 as long (two threads of a Sapphire Rapids)."""
+ROW_COLUMNS = 3072
+"""Columns of such a row, at most: pieces of more are long."""
 LEAST_PANEL_POINTS = 1 << 19
 """Domain points of a product of one panel of columns, which is one task, from which on parts are
 worth a barrier: 16x2048x16 takes 0.65 of the time in two parts, 128x2048x32 0.56, 2x4096x32 1.06

@@ -23,7 +23,9 @@ from lamina.passes.cost.fusion_limits import (
     LEAST_PANEL_POINTS,
     LEAST_PART_TERMS,
     LEAST_PRODUCT_POINTS,
+    LEAST_ROW_TERMS,
     PRODUCT_PARTS,
+    ROW_COLUMNS,
 )
 from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.defined_functions import defined_functions
@@ -61,12 +63,9 @@ def _split(nest: GenericOp, parts: int, target: Target) -> None:
     if len(summed) != 1 or any(pad is not None for pad in nest.pad_values):
         return
     (dim,) = summed
-    terms, rows, columns = nest.extents[dim], shape.size(shape.rows), shape.size(shape.columns)
-    count = min(parts, terms // (LEAST_PART_TERMS * max(rows, columns)))
-    count = largest_divisor(terms, count)
-    panel = PANEL_VECTORS * target.lanes(32)
-    least = LEAST_PANEL_POINTS if columns <= panel else LEAST_PRODUCT_POINTS
-    if count < 2 or rows * columns * terms < least or _counts_in_part(nest, dim):
+    count = min(parts, _most_parts(shape, nest.extents[dim], target))
+    count = largest_divisor(nest.extents[dim], count)
+    if count < 2 or _counts_in_part(nest, dim):
         return
     reads = [r for m in nest.read_maps if (r := forms_of(m, nest.extents)) is not None]
     written = [w for m in nest.write_maps if (w := forms_of(m, nest.extents)) is not None]
@@ -76,6 +75,18 @@ def _split(nest: GenericOp, parts: int, target: Target) -> None:
     if not shape.rows and along == 1:
         return  # rows of dot products, each of which is a task
     rebuild_split(nest, dim, count, reads, written, in_front=True)
+
+
+def _most_parts(shape: Contraction, terms: int, target: Target) -> int:
+    """Into how many parts of a sum of so many terms a product may be cut, 1 where none gain."""
+    rows, columns = shape.size(shape.rows), shape.size(shape.columns)
+    points = rows * columns * terms
+    if rows == 1:
+        is_long_run = columns > ROW_COLUMNS
+        return 1 if is_long_run or points < LEAST_PANEL_POINTS else terms // LEAST_ROW_TERMS
+    panel = PANEL_VECTORS * target.lanes(32)
+    least = LEAST_PANEL_POINTS if columns <= panel else LEAST_PRODUCT_POINTS
+    return 1 if points < least else terms // (LEAST_PART_TERMS * max(rows, columns))
 
 
 def _counts_in_part(nest: GenericOp, dim: int) -> bool:

@@ -92,3 +92,25 @@ func.func @masked(%n: tensor<i64>, %a: tensor<16x2048xf32>, %b: tensor<2048x16xf
 // CHECK-LABEL: func.func @masked
 // CHECK: in [16, 16, 2048]
 // CHECK-NOT: loop.generic
+
+// -----
+
+// A single row: parts of a matrix are whole runs of memory. Pieces of wider ones are long as they are.
+func.func @row(%v: tensor<1024xf32>, %a: tensor<1024x1024xf32>, %b: tensor<1024x4096xf32>) -> (tensor<1024xf32>, tensor<4096xf32>) {
+  %c = loop.generic (d0, d1) in [1024, 1024] reads(%v[d1] : tensor<1024xf32>, %a[d1, d0] : tensor<1024x1024xf32>) writes([d0] add : tensor<1024xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    loop.yield %p : f32
+  }
+  %d = loop.generic (d0, d1) in [4096, 1024] reads(%v[d1] : tensor<1024xf32>, %b[d1, d0] : tensor<1024x4096xf32>) writes([d0] add : tensor<4096xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    loop.yield %p : f32
+  }
+  func.return %c, %d : tensor<1024xf32>, tensor<4096xf32>
+}
+// CHECK-LABEL: func.func @row
+// CHECK: in [8, 1024, 128] reads(%v[(d0 * 128) + d2] : tensor<1024xf32>, %a[(d0 * 128) + d2, d1]
+// CHECK: in [8, 1024]
+// CHECK: in [4096, 1024]
+// CHECK-NOT: loop.generic
