@@ -36,6 +36,10 @@ PACKED_SHARE = 32
 """Rows of such a task, at least, where panels are fewer than cores: it packs a term of a panel in
 the time of some four rows. 128x1024x32 takes 0.55 of the time in two tasks, 64x512x32 0.67 (two
 threads of a Sapphire Rapids)."""
+EVEN_TASKS = 8
+"""Tasks for each core from which on it hardly matters whether all have as many. 384x512x197, which
+has seven panels, takes 0.64 of the time where two cores share the rows, 256x33x197 0.58 (two
+threads of a Sapphire Rapids)."""
 TASK_PACKINGS = 2
 """How often tasks may pack the same panels: once takes a twentieth of multiplying 256 rows, and a
 kernel that packs all of them for others to read as long as two or three times."""

@@ -12,6 +12,7 @@ from lamina.passes.cost.block_cost import Panels, even_count, even_rows
 from lamina.passes.cost.cache_shares import block_bytes, block_scratch_bytes, whole_row_bytes
 from lamina.passes.cost.kernel_model import (
     BLOCKED_ROWS,
+    EVEN_TASKS,
     PACKED_SHARE,
     PACKED_TASK_ROWS,
     THREADS,
@@ -112,10 +113,11 @@ def _most_rows(plan: ProductPlan, rows: Sequence[int], terms: int | None, target
         return shared_rows(prod(rows), block, min(THREADS, target.cores))
     if any(shape.pairs == shape.b or shape.task_packed for shape in shapes):
         others = prod(rows[plan.columns : -1]) * plan.panels
-        if shapes[0].pairs is not None or others >= target.cores:
+        if shapes[0].pairs is not None or others >= EVEN_TASKS * target.cores:
             return PACKED_TASK_ROWS
-        # Fewer panels than cores: rows are shared, and each task packs the columns for its own.
-        return min(PACKED_TASK_ROWS, max(PACKED_SHARE, -(-rows[-1] // (target.cores // others))))
+        # Rows are shared until cores have equal shares; each task packs the columns for its own.
+        shares = target.cores // gcd(others, target.cores)
+        return min(PACKED_TASK_ROWS, max(PACKED_SHARE, -(-rows[-1] // shares)))
     blocks = prod(rows[plan.columns : -1]) * -(-rows[-1] // PANEL_MODE_ROWS)
     apart = plan.panel_mode and not has_tasks(plan, blocks)
     return PANEL_MODE_ROWS // 2 if apart else PANEL_MODE_ROWS

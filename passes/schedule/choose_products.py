@@ -184,9 +184,15 @@ def _column_tasks(plan: ProductPlan, others: int, target: Target, *, far: bool) 
         kept = stage.extents[shape.inner_column] * shape.size(shape.summed) * PAIR_BYTES
         most = max(1, min(most, panels * target.l2_bytes // 4 // kept))
     for splits in range(wanted, panels + 1):
-        if panels % splits == 0 and panels // splits <= most:
+        if panels % splits == 0 and panels // splits <= most and splits < panels:
             return splits if splits > 1 else None
+    if shape.task_packed and others >= target.cores and _is_prime(panels):
+        return None  # tasks of a panel each would all read, or copy, the rows
     return panels if panels > 1 else None
+
+
+def _is_prime(number: int) -> bool:
+    return number > 2 and all(number % divisor for divisor in range(2, number))
 
 
 def _reads_far_panels(plan: ProductPlan, target: Target) -> bool:

@@ -191,3 +191,17 @@ func.func private @panels(%a: memref<64x1024xf32>, %b: memref<1024x2048xf32>, %c
 }
 // CHECK-LABEL: @panels
 // CHECK-SAME:    block = 64, columns = 2
+
+// -----
+
+// Seven panels are no equal shares of two cores: these share the rows, and take all panels each.
+func.func private @seven(%a: memref<384x512xf32>, %b: memref<512x197xf32>, %c: memref<384x197xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [384, 197, 512] reads(%a[m, k] : memref<384x512xf32>, %b[k, n] : memref<512x197xf32>) writes([m, n] add into %c : memref<384x197xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 32, pack_at = task>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @seven
+// CHECK-SAME:    #loop.products<parallel, block = 192>
