@@ -26,7 +26,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
+from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.labels import names_of, set_names
@@ -83,7 +83,7 @@ def _split(op: GenericOp, parts: int) -> None:
     if len(written) < len(op.res) or len(reads) < len(op.inputs):
         return
     if results < ENOUGH_RESULTS:
-        dim = _divided(op, parts)
+        dim = _divided(op, parts, reads)
         count = largest_divisor(op.extents[dim], parts)
         if prod(op.extents) >= LEAST_POINTS and count > 1:
             rebuild_split(op, dim, count, reads, written)
@@ -94,19 +94,19 @@ def _split(op: GenericOp, parts: int) -> None:
         rebuild_split(op, dim, count, reads, written, in_front=True)
 
 
-def _divided(op: GenericOp, parts: int) -> int:
-    """The reduced dimension to divide: the longest, since `collapse-dims` has joined what it may.
-
-    It does not join positions that the body asks for: there the outermost that gives parts enough,
-    each of which then is a run of memory.
-    """
+def _divided(op: GenericOp, parts: int, reads: Sequence[Forms]) -> int:
+    """The reduced dimension to divide: of those that give parts enough the one whose positions are
+    furthest apart in the largest operand, so that parts are runs of memory; else the longest."""
     longest = max(op.reduction_dims, key=lambda d: op.extents[d])
-    if not any(isinstance(inner, IndexOp) for inner in block_ops(op.block)):
-        return longest
-    enough = (
+    enough = [
         d for d in op.reduction_dims if largest_divisor(op.extents[d], parts) >= ENOUGH_RESULTS
-    )
-    return next(enough, longest)
+    ]
+    if not enough or not reads:
+        return longest
+    sizes = [prod(shape_of(value)) for value in op.inputs]
+    number = sizes.index(max(sizes))
+    offset = flatten(reads[number], shape_of(op.inputs[number]))
+    return max(enough, key=lambda d: abs(offset.coefficient(d)))
 
 
 def _sums_long_columns(

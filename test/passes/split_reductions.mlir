@@ -204,3 +204,22 @@ func.func @below_another(%x: tensor<65536xf32>, %y: tensor<65536xf32>) -> tensor
 }
 // CHECK-LABEL: func.func @below_another
 // CHECK-NOT: combine
+
+// -----
+
+// Parts are runs of memory: rows are divided, though they are fewer than the columns. Seven rows are
+// too few for that.
+func.func @matrix(%x: tensor<2048x3072xf32>, %y: tensor<7x65536xf32>) -> (tensor<f32>, tensor<f32>) {
+  %s = loop.generic (d0, d1) in [2048, 3072] reads(%x[d0, d1] : tensor<2048x3072xf32>) writes([] add : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %t = loop.generic (d0, d1) in [7, 65536] reads(%y[d0, d1] : tensor<7x65536xf32>) writes([] add : tensor<f32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return %s, %t : tensor<f32>, tensor<f32>
+}
+// CHECK-LABEL: func.func @matrix
+// CHECK: in [32, 3072, 64] reads(%x[d0 + (d2 * 32), d1] : tensor<2048x3072xf32>)
+// CHECK: in [7, 1024, 64] reads(%y[d0, d1 + (d2 * 1024)] : tensor<7x65536xf32>)
