@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -74,23 +75,27 @@ def adaptive_max_pool(op: SchemaOp, b: CoreBuilder) -> Replacement:
 
 @lowers("im2col")
 def im2col(op: SchemaOp, b: CoreBuilder) -> SSAValue:
-    """Sliding blocks as columns: one strided slice for each place in the window."""
+    """Sliding blocks as columns: of each place in a window, what stands there in all windows."""
     x = op.arg("self")
     if rank_of(x) == 3:
         x = b("unsqueeze", x, 0)
-    kernel, stride, dilation = op.arg("kernel_size"), op.arg("stride"), op.arg("dilation")
     up, left = op.arg("padding")
     if up or left:
         x = b("constant_pad_nd", x, [left, left, up, up], 0)
-    _batch, _channels, height, width = shape_of(x)
-    rows = (height - dilation[0] * (kernel[0] - 1) - 1) // stride[0] + 1
-    columns = (width - dilation[1] * (kernel[1] - 1) - 1) // stride[1] + 1
-    pieces: list[SSAValue] = []
-    for i in range(kernel[0]):
-        top = i * dilation[0]
-        band = b("slice.Tensor", x, 2, top, top + stride[0] * (rows - 1) + 1, stride[0])
-        for j in range(kernel[1]):
-            start = j * dilation[1]
-            end = start + stride[1] * (columns - 1) + 1
-            pieces.append(b("unsqueeze", b("slice.Tensor", band, 3, start, end, stride[1]), 2))
-    return b.view(b("cat", pieces, 2), shape_of(op.results[0]))
+    names = ("kernel_size", "dilation", "stride")
+    lines, columns = (
+        _places_in_windows(shape_of(x)[2 + dim], *(op.arg(name)[dim] for name in names), b)
+        for dim in range(2)
+    )
+    x = b("index.Tensor", b("index.Tensor", x, [None, None, None, columns]), [None, None, lines])
+    return b.view(b.permute(x, [0, 1, 2, 4, 3, 5]), shape_of(op.results[0]))
+
+
+def _places_in_windows(
+    extent: int, window: int, dilation: int, stride: int, b: CoreBuilder
+) -> SSAValue:
+    """Where each place in a window is, of all windows along a dimension: [window, windows]."""
+    count = (extent - dilation * (window - 1) - 1) // stride + 1
+    starts = b("arange.start_step", 0, count * stride, stride, dtype=i64)
+    inside = b("arange.start_step", 0, window * dilation, dilation, dtype=i64)
+    return b("add.Tensor", b("unsqueeze", inside, 1), starts)

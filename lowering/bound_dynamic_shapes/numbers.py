@@ -121,10 +121,11 @@ def _of_sizes(name: str, one: Number, other: Number, b: BoundBuilder) -> Number 
     if name == "arith.muli" and None in (scaled := [one.constant, other.constant]):
         factor, size = (scaled[0], other) if scaled[0] is not None else (scaled[1], one)
         return None if factor is None else affine(size, factor, 0, b)
-    if name == "arith.floordivsi" and other.constant is not None and other.constant > 0:
-        return quotient(one, 0, other.constant, b)
-    if name == "arith.floordivsi" and other.constant is None:
-        return quotient_of_products(one, other, b)
+    if name == "arith.floordivsi" and (other.constant is None or other.constant > 0):
+        whole = quotient_of_products(one, other, b)
+        if whole is None and other.constant is not None:
+            return quotient(one, 0, other.constant, b)
+        return whole
     return None
 
 

@@ -105,11 +105,13 @@ def _grouped_sides(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Grouped |
 
 
 def _grouped_terms(one: SSAValue, other: SSAValue, b: BoundBuilder) -> Bounded | Grouped | None:
-    """Batches of matrices that sum over a group: a product for each position of its outer
-    dimensions, of which those that count are added up. None for others."""
+    """Matrices, or batches of them, that sum over a group: a product for each position of its
+    outer dimensions, of which those that count are added up. None for others, and for a single
+    product over two dimensions: there its rows are moved together, which are few, since there
+    may be many positions of few terms."""
     left, right = b.grouped(one), b.grouped(other)
     batches, terms = left.groups[:-2], left.groups[-1:]
-    if len(left.groups) < 3 or left.groups[-2] != 1 or terms == (1,):
+    if len(left.groups) < 2 or left.groups[-2] != 1 or terms[0] < (2 if batches else 3):
         return None
     if right.groups != (*batches, *terms, 1):
         return None

@@ -11,18 +11,16 @@ from xdsl.ir import SSAValue
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import (
-    Factors,
     constant_told,
     count_told,
-    factors,
     move_together,
     quotients_told,
     regrouped_in_place,
-    same_product,
 )
 from lamina.lowering.bound_dynamic_shapes.numbers import as_size
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
+from lamina.lowering.bound_dynamic_shapes.size_runs import Factors, factors, same_product
 from lamina.lowering.bound_dynamic_shapes.standing_apart import dims_of, in_groups
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped, Number, known

@@ -10,24 +10,38 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.size_runs import runs, split_in_place
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Number
+from lamina.lowering.tensor_types import shape_of
 
 
 def regrouped(tensor: Bounded, sizes: Sequence[Number], b: BoundBuilder) -> Bounded:
     """The tensor with these bounded sizes, whose product is the number of its elements.
 
-    Row-major order counts elements only, so that those behind padding move. Trailing dimensions
-    that stay are read as they are, with their padding.
+    Row-major order counts elements only, so that those behind padding move, but not beyond the
+    run of dimensions that holds as many elements before and after: the others are read as they
+    are, with their padding, and places are computed for the run alone.
     """
     own = [b.size(tensor, dim) for dim in range(tensor.rank)]
-    kept = kept_behind(own, sizes)
-    before, after = own[: len(own) - kept], list(sizes[: len(sizes) - kept])
-    extents = [size.constant if size.constant is not None else size.most or 0 for size in after]
-    place = _source(_ordinal(after, extents, b), before, tensor.shape, b)
-    inner = tensor.shape[len(before) :]
-    rows = b.reshape(tensor.value, [prod(tensor.shape[: len(before)]), *inner])
-    made = b("index_select.default", rows, 0, b.reshape(place, [prod(extents)]))
-    return b.bounded(b.reshape(made, [*extents, *inner]), sizes)
+    value = tensor.value
+    found = runs(own, sizes) or [(range(len(own)), range(len(sizes)))]
+    for run in reversed(found):
+        taken, made = run
+        before, behind = shape_of(value)[: taken.start], shape_of(value)[taken.stop :]
+        extents = split_in_place(tensor, run, sizes)
+        if extents is not None:
+            value = b.reshape(value, [*before, *extents, *behind])
+            continue
+        kept = kept_behind(own[taken.start : taken.stop], sizes[made.start : made.stop])
+        old, new = own[taken.start : taken.stop - kept], sizes[made.start : made.stop - kept]
+        room = tensor.shape[taken.start : taken.stop - kept]
+        inner = tensor.shape[taken.stop - kept : taken.stop]
+        extents = [size.constant if size.constant is not None else size.most or 0 for size in new]
+        place = b.reshape(_source(_ordinal(new, extents, b), old, room, b), [prod(extents)])
+        rows = b.reshape(value, [*before, prod(room), *inner, *behind])
+        value = b("index_select.default", rows, len(before), place)
+        value = b.reshape(value, [*before, *extents, *inner, *behind])
+    return b.bounded(value, sizes)
 
 
 def kept_behind(own: Sequence[Number], sizes: Sequence[Number]) -> int:

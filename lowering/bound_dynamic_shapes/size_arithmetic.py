@@ -38,7 +38,8 @@ def quotient(size: Number, offset: int, by: int, b: BoundBuilder) -> Number:
 def quotient_of_products(one: Number, other: Number, b: BoundBuilder) -> Number | None:
     """What is left of a product that is divided by some of its factors; None for other divisors.
 
-    Windows of an image are counted so: `b * (h // 4) * (w // 4) * 16 * c` by `16 * c`.
+    Windows of an image are counted so: `b * (h // 4) * (w // 4) * 16 * c` by `16 * c`, and patches
+    of a single one: `3 * (h // 4) * (w // 4) * 16` by `48`.
     """
     (constant, counts), (divisor, shared) = _parts(one, b), _parts(other, b)
     left = list(counts)
@@ -47,8 +48,8 @@ def quotient_of_products(one: Number, other: Number, b: BoundBuilder) -> Number 
         if place is None:
             return None
         del left[place]
-    if not shared or divisor <= 0 or constant % divisor:
-        return None
+    if divisor <= 0 or constant % divisor or (not shared and len(counts) < 2):
+        return None  # what is no product is a sum
     return b.product(*left, known(constant // divisor))
 
 
@@ -68,7 +69,10 @@ def _parts(number: Number, b: BoundBuilder) -> tuple[int, list[Number]]:
                 ((value, factor),) = found.factors.items()
                 if factor > 0:
                     constant, part = constant * factor, _made(Sum({value: 1}), b)
-            counts.append(part)
+            if part.value in b.state.products:  # a multiple of a product
+                waiting = [part, *waiting]
+            else:
+                counts.append(part)
     return constant, counts
 
 

@@ -6,10 +6,11 @@ from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import repeat_to
 from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.grouping import regrouped_in_place
 from lamina.lowering.bound_dynamic_shapes.rearranging import reshaped_to
 from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, quotient
 from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped, Number
 from lamina.lowering.tensor_types import normalized, shape_of
 
 
@@ -29,8 +30,8 @@ def unfold(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 
 @bounds("im2col")
-def im2col(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Windows as columns; those that begin in the padding are left out."""
+def im2col(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
+    """Windows as columns, in a group of lines and columns; none begins in the padding."""
     values, image = op.args(), only_first_padded(op, b)
     first = image.rank - 2
     rows = [
@@ -52,5 +53,5 @@ def im2col(op: SchemaOp, b: BoundBuilder) -> Bounded:
     shape = [*shape_of(made)[:-1], *extents]
     batch = image.sizes[: first - 1]
     apart = b.bounded(b.reshape(made, shape), [*batch, None, *counts])
-    sizes = [b.size(apart, dim) for dim in range(first)]
-    return reshaped_to(apart, [*sizes, b.product(*counts)], b)
+    sizes = [*(b.size(apart, dim) for dim in range(first)), b.product(*counts)]
+    return regrouped_in_place(apart, sizes, b) or reshaped_to(apart, sizes, b)

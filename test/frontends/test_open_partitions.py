@@ -24,6 +24,10 @@ def _image(side: int) -> Callable[..., tuple[Any, ...]]:
     return lambda b, h, w: (torch.randn(b, side * h, side * w, 8),)
 
 
+def _channels_first(side: int, more: int) -> Callable[..., tuple[Any, ...]]:
+    return lambda b, h, w: (torch.randn(b, 8, side * h + more, side * w + more),)
+
+
 def _windows(x: Any, side: int) -> Any:
     b, h, w, c = x.shape
     apart = x.view(b, h // side, side, w // side, side, c)
@@ -36,6 +40,26 @@ def _and_back(x: Any, side: int) -> Any:
     mixed = (scores @ scores.transpose(1, 2)).softmax(-1) @ scores
     apart = mixed.view(b, h // side, w // side, side, side, c)
     return x + apart.permute(0, 1, 3, 2, 4, 5).reshape(b, h, w, c)
+
+
+def _patches(x: Any) -> Any:
+    """Of images of channels in front, by a row for each patch."""
+    b, c, h, w = x.shape
+    apart = x.reshape(b, c, h // 4, 4, w // 4, 4).permute(0, 2, 4, 3, 5, 1)
+    return apart.reshape(b, -1, 16 * c)
+
+
+def _patches_of_one(x: Any) -> Any:
+    patches = x[0].unfold(1, 4, 4).unfold(2, 4, 4)
+    rows = patches.permute(1, 2, 0, 3, 4).reshape(-1, 16 * x.shape[1])
+    return patches.reshape(x.shape[1], -1, 16), rows
+
+
+def _columns(x: Any) -> Any:
+    """Of windows that overlap, and of some that leave lines out."""
+    weight = torch.arange(5 * 27).view(5, 27) / 100
+    product = weight @ F.unfold(x[:, :3], 3, padding=1)
+    return F.unfold(x, 2), F.unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 3)), product
 
 
 def _experts(x: Any) -> Any:
@@ -70,6 +94,9 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] = {
     "windows of 7": (lambda x: _windows(x, 7), _image(7)),
     "windows of 4 and back": (lambda x: _and_back(x, 4), _image(4)),
     "windows of 7 and back": (lambda x: _and_back(x, 7), _image(7)),
+    "patches": (_patches, _channels_first(4, 0)),
+    "patches of one": (_patches_of_one, _channels_first(4, 1)),
+    "columns of windows": (_columns, _channels_first(3, 1)),
     "experts": (_experts, _image(1)),
     "pyramid": (Pyramid().eval(), _image(5)),
 }
@@ -77,7 +104,8 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] = {
 
 @pytest.mark.parametrize("name", CASES)
 def test_open_sizes(name: str) -> None:
-    shapes = [s for s in SHAPES if s[0] or name not in ("experts", "pyramid")]
+    some = ("experts", "pyramid", "patches", "patches of one", "columns of windows")
+    shapes = [s for s in SHAPES if s[0] or name not in some]
     check_sizes(*CASES[name], shapes, 1e-4)
 
 
