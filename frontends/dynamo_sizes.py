@@ -211,7 +211,7 @@ class SizedDynamoCall:
     def _padding(self) -> Padding:
         """Torch does not say which symbols an op needs to be equal, but compiles for such as are
         equal at the time: where the graph needs it, these are one size here, too."""
-        for aliases in ({}, _first_alike(self._hints)):
+        for aliases in ({}, _first_alike(self._hints, self._versions.names)):
             self._aliases = aliases
             self._imported = self._import(self._copied(), aliases)
             try:
@@ -234,10 +234,13 @@ class OtherSizesError(Exception):
     """The arguments have sizes that a version is not for."""
 
 
-def _first_alike(hints: Mapping[str, int]) -> dict[str, str]:
-    """For each symbol the first that is equal at the time."""
+def _first_alike(hints: Mapping[str, int], sized: Collection[str]) -> dict[str, str]:
+    """For each symbol the first that is equal at the time, one of those in `sized` if there is one:
+    versions have no room for others, which are numbers alone."""
     first: dict[int, str] = {}
-    return {text: first.setdefault(hint, text) for text, hint in hints.items()}
+    in_order = sorted(hints, key=lambda text: text not in sized)
+    found = {text: first.setdefault(hints[text], text) for text in in_order}
+    return {text: found[text] for text in hints}
 
 
 def symbols_of(graph: fx.GraphModule) -> dict[tuple[int, int | None], torch.SymInt]:
