@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import Any
 
 from xdsl.dialects.builtin import i64
@@ -82,8 +81,9 @@ def _of_joined(
     op: SchemaOp, scores: Grouped, target: Grouped, b: BoundBuilder
 ) -> tuple[Bounded, Bounded] | None:
     """The loss of samples that several dimensions have been joined to, as those of a text; and how
-    many count. None for others."""
-    rows, tensor, classes = scores.tensor, target.tensor, scores.tensor.shape[-1]
+    many count. None for others. They stand apart, as the pixels of an image do, so that what makes
+    the scores is computed where these are read."""
+    rows, tensor = scores.tensor, target.tensor
     if scores.groups != (len(rows.sizes) - 1, 1) or target.groups != (tensor.rank,):
         return None
     if tensor.rank < 2 or rows.sizes != (*tensor.sizes, None) or rows.shape[:-1] != tensor.shape:
@@ -91,11 +91,11 @@ def _of_joined(
     values = op.args()
     if element_of(tensor.value) != i64:
         return None
-    count = prod(tensor.shape)
-    values["self"] = b.reshape(rows.value, [count, classes])
-    kept = b.filled(tensor, values["ignore_index"])
-    values["target"] = b.reshape(kept, [count])
-    return _of_samples(op.overload_name, values, tensor, b)
+    last = tensor.rank
+    values["self"] = b("permute.default", rows.value, [0, last, *range(1, last)])
+    values["target"] = b.filled(tensor, values["ignore_index"])
+    is_of_logs = op.overload_name.startswith("nll_loss")
+    return _of_samples("nll_loss_nd.default" if is_of_logs else op.overload_name, values, tensor, b)
 
 
 def _of_samples(

@@ -168,7 +168,10 @@ class Touched:
     def _limits(self, point: PointLimit) -> Iterator[Limit]:
         dim, coefficient = point.form.terms[0]
         step, rest = divmod(self.offset.coefficient(dim), coefficient)
-        if rest or step < 1 or self._digit(step, point.period) != point.form:
+        if rest or step < 1:
+            return
+        if self._digit(step, point.period) != point.form:
+            yield from self._of_shorter(point, step)
             return
         stride = step * point.stride
         yield Limit(stride, point.extent, point.end)
@@ -178,6 +181,16 @@ class Touched:
             extent, left = divmod(self.elements, stride)
             if extent > point.extent and not left:
                 yield Limit(stride, extent, point.end)
+
+    def _of_shorter(self, point: PointLimit, step: int) -> Iterator[Limit]:
+        """The digit of which a nest walks a part: its first positions, as those of a slice."""
+        if (point.stride, point.extent) != (1, point.period):
+            return
+        for _, above in self.offset.terms:
+            extent, rest = divmod(above, step)
+            if not rest and extent > point.period and self._digit(step, extent) == point.form:
+                yield Limit(step, extent, point.end)
+                return
 
     def _digit(self, stride: int, extent: int) -> Linear | None:
         """`offset // stride % extent`, if it is linear."""

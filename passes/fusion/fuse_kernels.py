@@ -40,6 +40,7 @@ from lamina.passes.fusion.fusion_reasons import Reason, add_reasons, set_numbers
 from lamina.passes.fusion.fusion_rules import align_rows, initial_rows
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, form_kernel, sort_block
 from lamina.passes.fusion.several_makers import shared_rows
+from lamina.passes.fusion.size_nests import SIZES_APART, are_apart
 from lamina.passes.loop.packing import copy_nest
 from lamina.passes.refusal import unsupported
 
@@ -191,6 +192,8 @@ class _Grouping:
     ) -> tuple[list[int], tuple[int, ...]] | Refusal:
         """Which rows of the kernel survive if `op` joins it, and which dims of `op` they are."""
         members = self._members(cluster)
+        if are_apart(members, [op]):
+            return SIZES_APART
         reshaped = [before_reshapes(v).owner for v in op.operands if isinstance(v.owner, ReshapeOp)]
         if any(maker in members for maker in reshaped):
             return Refusal("a reshape between them has no linear index map")

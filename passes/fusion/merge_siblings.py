@@ -31,6 +31,7 @@ from lamina.passes.fusion.fusion_rules import MASK_TAKES_ROWS, edge_rows, rows_c
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.nest_merging import merge_nests
 from lamina.passes.fusion.position_masks import is_position_mask
+from lamina.passes.fusion.size_nests import SIZES_APART, are_apart
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,8 @@ def _try(one: Cluster, other: Cluster, value: SSAValue, machine: Roofline) -> De
     kept = _shared_rows(one, other, value)
     if kept is None:
         return None
+    if are_apart(one.nests, other.nests):
+        return SIZES_APART
     handed = [_edge_kept(*edge) for edge in _edges(one, other)]
     rows = max(len(rows_of(one.nests[0])), len(rows_of(other.nests[0])))
     kept = min(handed) if kept < 0 else min([kept, *handed])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -227,6 +228,38 @@ def test_losses_of_texts_that_are_joined(name: str) -> None:
     text = compiled.sizes[0].compiled.ir("fused")
     lines = [line for line in text.splitlines() if '"prims.exp"' in line and "loop.generic" in line]
     assert all("live = [" in line for line in lines) and bool(lines) == (name in ("mean", "sum"))
+
+
+def _of_next(x: Any, labels: Any, weight: Any) -> Any:
+    """The loss of a text, each of whose tokens foretells the next one."""
+    scores = x @ weight
+    return functional.cross_entropy(scores[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+
+def test_losses_of_next_tokens() -> None:
+    """Rows end at a size that is one less, those of the product as well; no logarithm is stored."""
+    sizes = {0: Dim("batch", min=1, max=16), 1: Dim("length", min=3, max=64)}
+    weight = torch.randn(8, 300)
+    program = torch.export.export(
+        Called(_of_next),
+        (torch.zeros(3, 7, 8), torch.zeros(3, 7, dtype=torch.long), weight),
+        dynamic_shapes=((sizes, sizes, None),),
+    )
+    compiled = lamina.compile(program, versions="padded")
+    compiled(torch.full((16, 64, 8), float("nan")), torch.zeros(16, 64, dtype=torch.long), weight)
+    for shape in ((1, 3), (3, 7), (5, 64), (16, 63), (16, 64)):
+        x, labels = torch.randn(*shape, 8), torch.randint(0, 300, shape)
+        labels[0, -1] = -100
+        wanted = _of_next(x.double(), labels, weight.double()).float()
+        torch.testing.assert_close(compiled(x, labels, weight), wanted, rtol=1e-5, atol=1e-4)
+    with pytest.raises(lamina.LaminaError):
+        compiled(torch.randn(2, 5, 8), torch.full((2, 5), 300), weight)
+    text = compiled.sizes[0].compiled.ir("fused")
+    nests = [line for line in text.splitlines() if "loop.generic" in line]
+    for op in ("prims.exp", "prims.contract"):
+        lines = [line for line in nests if f'"{op}"' in line]
+        assert lines and all(len(re.findall(r"arg\d+ of", line)) == 2 for line in lines)
+    assert not any("store : tensor<16x63x300xf32>" in line for line in nests)
 
 
 def test_sums_beside_the_rows_that_count() -> None:

@@ -213,3 +213,60 @@ func.func private @five(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// A slice of rows in groups that ends at a number demands as many of each group of what it is taken from.
+// CHECK-LABEL: @main
+// CHECK-LABEL: func.func private @rows(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [16, arg1 of 64, 8]>
+// CHECK-LABEL: func.func private @slice(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [16, arg1 of 63, 8]>
+func.func @main(%x: tensor<1024x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<16x63x8xf32> {lamina.sizes = [-1, 0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @rows(%x) : (tensor<1024x8xf32>) -> tensor<1024x8xf32>
+  %1 = func.call @slice(%0) : (tensor<1024x8xf32>) -> tensor<16x63x8xf32>
+  func.return %1, %n : tensor<16x63x8xf32>, tensor<i64>
+}
+func.func private @rows(%x: tensor<1024x8xf32>) -> tensor<1024x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [1024, 8] reads(%x[d0, d1] : tensor<1024x8xf32>) writes([d0, d1] store : tensor<1024x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<1024x8xf32>
+}
+func.func private @slice(%x: tensor<1024x8xf32>) -> tensor<16x63x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [16, 63, 8] reads(%x[(d0 * 64) + d1, d2] : tensor<1024x8xf32>) writes([d0, d1, d2] store : tensor<16x63x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<16x63x8xf32>
+}
+
+// -----
+
+// One that does not begin at the first row of each group demands whole groups.
+// CHECK-LABEL: @main
+// CHECK-LABEL: func.func private @rows(
+// CHECK-NOT:     arg1 of 64
+// CHECK-LABEL: func.func private @slice(
+func.func @main(%x: tensor<1024x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<16x63x8xf32> {lamina.sizes = [-1, 0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @rows(%x) : (tensor<1024x8xf32>) -> tensor<1024x8xf32>
+  %1 = func.call @slice(%0) : (tensor<1024x8xf32>) -> tensor<16x63x8xf32>
+  func.return %1, %n : tensor<16x63x8xf32>, tensor<i64>
+}
+func.func private @rows(%x: tensor<1024x8xf32>) -> tensor<1024x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [1024, 8] reads(%x[d0, d1] : tensor<1024x8xf32>) writes([d0, d1] store : tensor<1024x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<1024x8xf32>
+}
+func.func private @slice(%x: tensor<1024x8xf32>) -> tensor<16x63x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [16, 63, 8] reads(%x[((d0 * 64) + d1) + 1, d2] : tensor<1024x8xf32>) writes([d0, d1, d2] store : tensor<16x63x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<16x63x8xf32>
+}
