@@ -38,7 +38,7 @@ class PassRunner:
         What a pass of an extension raises is an InputError with the extension's place; what one's
         own pass raises is left as it is.
         """
-        if not type(coming).__module__.startswith("lamina."):
+        if not is_own(coming):
             self._apply_foreign(coming, context, module)
             self._foreign = coming
             return
@@ -89,6 +89,11 @@ class PassRunner:
         except (InputError, VerifyException) as error:
             said = f"{described(coming)} leaves a program that is not valid: {error}"
             raise InputError(said) from error
+
+
+def is_own(coming: ModulePass) -> bool:
+    """Whether a pass is Lamina's."""
+    return type(coming).__module__.startswith("lamina.")
 
 
 def described(foreign: ModulePass) -> str:

@@ -101,6 +101,24 @@ def test_passes_of_others_behind_are_waited_for(name: str) -> None:
     np.testing.assert_allclose(product, x @ w, rtol=1e-4, atol=1e-4)
 
 
+@pytest.mark.parametrize("foreign", [False, True])
+def test_loops_are_looked_for_nests_behind_passes_of_others(
+    foreign: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+    verify = pipelines.verify_state
+
+    def noted(module: ModuleOp, name: str) -> None:
+        asked.append(name)
+        verify(module, name)
+
+    monkeypatch.setattr(pipelines, "verify_state", noted)
+    mine = lamina.Pipeline().after("apply-schedule", Nothing())
+    told(mine.applied(pipeline()) if foreign else pipeline())
+    assert "choose-schedule" in asked
+    assert ("merge-parallel-regions" in asked, "plan-scratch" in asked) == (foreign, foreign)
+
+
 def test_no_fork_comes_between_once_a_kernel_is_told_of(monkeypatch: pytest.MonkeyPatch) -> None:
     happened: list[str] = []
     monkeypatch.setattr(pipelines, "let_fork", lambda: happened.append("fork"))
