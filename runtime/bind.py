@@ -92,6 +92,7 @@ def _prepared(
     if program.setup is None:
         return {}
     recipes = program.recipes
+    room = program.early and program.early.take()
     names = [slot.name for slot in program.setup.slots if slot.kind == "prepared"]
     found = {name: shared.find(recipes.get(name), constants) for name in names}
     prepared = {name: memory for name, memory in found.items() if memory is not None}
@@ -99,7 +100,8 @@ def _prepared(
         return prepared
     sizes = {s.name: s.size for s in program.setup.slots if s.kind == "prepared"}
     wanted = [name for name in names if name not in prepared]
-    own = dict(zip(wanted, side_by_side([sizes[name] for name in wanted], _PREPARED), strict=True))
+    parts = side_by_side([sizes[name] for name in wanted], _PREPARED, room)
+    own = dict(zip(wanted, parts, strict=True))
     made = _run_setup(program, program.setup, code, constants, held, kept, own)
     for name, memory in made.items():
         if prepared.setdefault(name, memory) is memory:

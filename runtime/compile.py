@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -29,6 +29,7 @@ from lamina.runtime.arguments import FlatStructure, Structure, array_kind, kind_
 from lamina.runtime.compile_count import count_program
 from lamina.runtime.compiled import Compiled
 from lamina.runtime.dispatch.native import begin_native_calls
+from lamina.runtime.early_memory import EarlyMemory
 from lamina.runtime.entry import (
     Entry,
     Slot,
@@ -152,7 +153,13 @@ class _Entry:
         with compiling():
             if self.machine.runs_here():
                 begin_native_calls()
-            program = native_program(self.module, self.machine, cache=self.cache, options=options)
+            program = native_program(
+                self.module,
+                self.machine,
+                cache=self.cache,
+                options=options,
+                early=EarlyMemory(lambda recipe: self.shared.find(recipe, self.bound) is None),
+            )
         if not hasattr(self.structure, "compact"):
             refuse_compact(program.main.slots)
         shown = partial(
@@ -238,15 +245,18 @@ def native_program(
     *,
     cache: bool,
     options: LoweringOptions = DEFAULT_LOWERING,
+    early: EarlyMemory | None = None,
 ) -> Program:
     """Machine code for `module`, which stays as it is.
 
     It comes from the disk cache if it is there. Constants are no part of it, so that programs
-    which differ in their weights only are the same.
+    which differ in their weights only are the same. Memory for what is made of them is taken by
+    `early`, if the program is compiled for this machine.
     """
     count_program()
     make = _cached if cache else _compile
-    code, metadata = make(module, target, options)
+    with early if early is not None and target.runs_here() else nullcontext() as begun:
+        code, metadata = make(module, target, options, begun)
     entries = {name: Entry.from_json(slots) for name, slots in metadata.arguments.items()}
     return Program(
         Executable(code, metadata, target) if target.runs_here() else None,
@@ -255,11 +265,12 @@ def native_program(
         Kernels.from_json(metadata.ledger),
         target,
         recipes={name: Recipe(d, tuple(c)) for name, (d, c) in metadata.extra.items()},
+        early=early,
     )
 
 
 def _cached(
-    module: ModuleOp, target: Target, options: LoweringOptions
+    module: ModuleOp, target: Target, options: LoweringOptions, early: EarlyMemory | None
 ) -> tuple[bytes, ProgramMetadata]:
     """What `_compile` gives, from the disk if possible."""
     from lamina.codegen.jit import CODEGEN_VERSION, default_options
@@ -270,7 +281,7 @@ def _cached(
     lowering = options.key_for(module)
     disk = usable_cache() if modification() is None and lowering is not None else None
     if disk is None:
-        return _compile(module, target, options)
+        return _compile(module, target, options, early)
     parts = f"{CODEGEN_VERSION} {default_options()} {lowering}"
     places = MessagePlaces.of(module)
     key = cache_key(str(module), places.pattern, target.key(), parts)
@@ -282,14 +293,14 @@ def _cached(
             log.info("%s: found, %d bytes of code", key[:12], len(found[0]))
             return made
     log.info("%s: not in %s", key[:12], disk.folder)
-    code, metadata = _compile(module, target, options)
+    code, metadata = _compile(module, target, options, early)
     is_kept = disk.put(key, code, places.numbered(metadata).to_json())
     log.info("%s: %s, %d bytes of code", key[:12], "kept" if is_kept else "not kept", len(code))
     return code, metadata
 
 
 def _compile(
-    module: ModuleOp, target: Target, options: LoweringOptions
+    module: ModuleOp, target: Target, options: LoweringOptions, early: EarlyMemory | None
 ) -> tuple[bytes, ProgramMetadata]:
     """Runs the pipeline and code generation."""
     from lamina.codegen.jit import default_options
@@ -301,7 +312,8 @@ def _compile(
     recipes: dict[str, Recipe] = {}
     with Translation(target) as translation:
         emitter = ProgramEmitter(target, default_options(), translation.add)
-        kernels = lower_to_scheduled(lowered, target, options, recipes, emitter.add_kernel)
+        add = emitter.add_kernel
+        kernels = lower_to_scheduled(lowered, target, options, recipes, add, early)
         emitted = emitter.finish(lowered)
         entries = {name: entry_of(_function(lowered, name)) for name in emitted.entries}
         metadata = ProgramMetadata(

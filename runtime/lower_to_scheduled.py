@@ -7,6 +7,7 @@ from xdsl.dialects.builtin import ModuleOp
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.lowering.pass_runner import Finished
+from lamina.runtime.early_memory import EarlyMemory
 from lamina.runtime.extern_kernels.calls import refused_calls
 from lamina.runtime.kernels import Kernels, kernels_of
 from lamina.runtime.layers import layer_of, verify_program
@@ -21,10 +22,12 @@ def lower_to_scheduled(
     options: LoweringOptions,
     recipes: dict[str, Recipe] | None = None,
     finished: Finished | None = None,
+    early: EarlyMemory | None = None,
 ) -> Kernels:
     """Lowers in place; gives the kernels with their schedules, and puts recipes where asked.
 
-    `finished` is told of kernels (see `run_pipeline`).
+    `finished` is told of kernels (see `run_pipeline`). `early` begins as soon as it is known what
+    `@setup` makes.
     """
     start = layer_of(module)
     if start == "scheduled":
@@ -43,6 +46,8 @@ def lower_to_scheduled(
         kernels = kernels_of(module, target)
         if recipes is not None:
             recipes.update(recipes_of(module))
+            if early is not None:
+                early.begin(module, recipes)
         options.lower(module, "fused", "bufferized", target, enters=False)
         kernels = kernels.on_buffers(module, target)
     kernels = kernels.with_schedules(schedule_texts(module))

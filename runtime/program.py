@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from lamina.codegen.target import Target
+from lamina.runtime.early_memory import EarlyMemory
 from lamina.runtime.entry import Entry
 from lamina.runtime.kernels import Kernel, Kernels
 from lamina.runtime.shared_constants import Recipe
@@ -42,7 +43,8 @@ class Program:
     """A program as machine code, not yet bound to its constants.
 
     `code` is None when it is for another machine than this one. `prepared` are the constants that
-    `setup` would make, where they come from a file; `recipes` say what it makes, by name.
+    `setup` would make, where they come from a file; `recipes` say what it makes, by name. `early`
+    has memory for it.
     """
 
     code: MachineCode | None
@@ -52,6 +54,7 @@ class Program:
     target: Target | None = None
     prepared: Mapping[str, HeldMemory] | None = None
     recipes: Mapping[str, Recipe] = field(default_factory=dict[str, Recipe])
+    early: EarlyMemory | None = None
 
     @property
     def is_short(self) -> bool:

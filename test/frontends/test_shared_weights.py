@@ -38,9 +38,9 @@ class Versions:
 def test_versions_share_what_they_pack(weights: str, monkeypatch: pytest.MonkeyPatch) -> None:
     packed: list[int] = []
 
-    def counted(sizes: Sequence[int], what: str) -> Any:
+    def counted(sizes: Sequence[int], what: str, room: Any = None) -> Any:
         packed.extend(sizes)
-        return side_by_side(sizes, what)
+        return side_by_side(sizes, what, room)
 
     monkeypatch.setattr(bind, "side_by_side", counted)
     network = Versions(weights)
