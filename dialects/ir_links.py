@@ -47,8 +47,9 @@ def replace_uses(old: SSAValue, new: SSAValue) -> None:
         use = use._next_use
     for use in uses:
         op, place = use._operation, use._index
-        operands = op._operands
-        op._operands = SSAValues((*operands[:place], new, *operands[place + 1 :]))
+        operands = list(op._operands)
+        operands[place] = new
+        op._operands = SSAValues(operands)
         new.add_use(use)
     old.first_use = None
     take_name(new, old)

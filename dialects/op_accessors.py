@@ -11,7 +11,7 @@ from collections.abc import Callable
 from operator import attrgetter
 from typing import Any, TypeVar
 
-from xdsl.ir import Attribute, Operation, SSAValue
+from xdsl.ir import Attribute, Operation, OpResult, SSAValue
 from xdsl.irdl import IRDLOperation, irdl_op_definition
 from xdsl.irdl.operations import (
     BeforeVariadicSingleAccessor,
@@ -24,6 +24,15 @@ OpT = TypeVar("OpT", bound=IRDLOperation)
 
 operands_of: Callable[[Operation], tuple[SSAValue, ...]] = attrgetter("_operands")
 """The operands of any op, as they are: `op.operands` is a view, which asks the op for each."""
+
+_place: Callable[[Any, int], Any] = tuple.__getitem__
+"""A place of a tuple of values: these count their way through `isinstance` to it by themselves."""
+
+
+def first_result(op: Operation) -> OpResult:
+    """`op.results[0]`."""
+    return _place(op.results, 0)
+
 
 _HOLDERS = {
     VarIRConstruct.OPERAND: "_operands",
@@ -67,8 +76,7 @@ def _property(name: str) -> Callable[[Operation], Attribute]:
 
 
 def _single(holder: str, place: int) -> Callable[[Any], Any]:
-    # Tuples of values count their way through `isinstance` to the place, but for this.
-    take = tuple.__getitem__
+    take = _place
     if holder == "_operands":
         return lambda op: take(op._operands, place)
     if holder == "results":

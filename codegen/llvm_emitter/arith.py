@@ -11,7 +11,7 @@ from lamina.codegen.llvm_emitter.bfloat16 import extend, truncate
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop import vector_arith
-from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.op_accessors import first_result, operands_of
 
 _BINARY: dict[type[Operation], str] = {
     arith.AddiOp: "add",
@@ -80,14 +80,14 @@ def _no_bfloat(op: Operation, value: SSAValue) -> None:
 
 
 def _constant(w: FunctionWriter, op: arith.ConstantOp) -> None:
-    result = op.results[0]
+    result = first_result(op)
     w.values[result] = types.literal(op.value, result.type)
     w.depths[result] = 0
 
 
 def _binary(w: FunctionWriter, op: Operation) -> None:
     lhs, rhs = operands_of(op)
-    w.assign(op.results[0], f"{_BINARY[type(op)]} {w.typed(lhs)}, {w.value(rhs)}")
+    w.assign(first_result(op), f"{_BINARY[type(op)]} {w.typed(lhs)}, {w.value(rhs)}")
 
 
 def _shift(w: FunctionWriter, op: Operation) -> None:
@@ -97,7 +97,7 @@ def _shift(w: FunctionWriter, op: Operation) -> None:
     width = types.element_bits(types.element_of(value.type))
     numbers = _constant_integers(amount)
     if numbers is not None and all(0 <= number < width for number in numbers):
-        w.assign(op.results[0], f"{instruction} {w.typed(value)}, {w.value(amount)}")
+        w.assign(first_result(op), f"{instruction} {w.typed(value)}, {w.value(amount)}")
         return
     type_, count = w.type(amount), types.count_of(amount.type)
     scalar = types.scalar_type(types.element_of(amount.type))
@@ -110,19 +110,19 @@ def _shift(w: FunctionWriter, op: Operation) -> None:
     if instruction == "ashr":
         most = constant(width - 1)
         within = w.emit(f"select {condition} {fits}, {w.typed(amount)}, {type_} {most}")
-        w.assign(op.results[0], f"ashr {w.typed(value)}, {within}")
+        w.assign(first_result(op), f"ashr {w.typed(value)}, {within}")
         return
     # the shift may be poison where it is not selected
     shifted = w.emit(f"{instruction} {w.typed(value)}, {w.value(amount)}")
     zero = constant(0)
-    w.assign(op.results[0], f"select {condition} {fits}, {type_} {shifted}, {type_} {zero}")
+    w.assign(first_result(op), f"select {condition} {fits}, {type_} {shifted}, {type_} {zero}")
 
 
 def _float_binary(w: FunctionWriter, op: Operation) -> None:
     lhs, rhs = operands_of(op)
     _no_bfloat(op, lhs)
     instruction = _FLOAT_BINARY[type(op)]
-    w.assign(op.results[0], f"{instruction} {fastmath(op)}{w.typed(lhs)}, {w.value(rhs)}")
+    w.assign(first_result(op), f"{instruction} {fastmath(op)}{w.typed(lhs)}, {w.value(rhs)}")
 
 
 def _float_extreme(w: FunctionWriter, op: Operation) -> None:
@@ -133,14 +133,15 @@ def _float_extreme(w: FunctionWriter, op: Operation) -> None:
         flags = "nsz " + flags
     stem = _FLOAT_EXTREMES[type(op)]
     w.bind(
-        op.results[0], w.intrinsic(stem, w.type(lhs), [w.value(v) for v in operands_of(op)], flags)
+        first_result(op),
+        w.intrinsic(stem, w.type(lhs), [w.value(v) for v in operands_of(op)], flags),
     )
 
 
 def _integer_extreme(w: FunctionWriter, op: Operation) -> None:
     stem = _INTEGER_EXTREMES[type(op)]
     operands = [w.value(v) for v in op.operands]
-    w.bind(op.results[0], w.intrinsic(stem, w.type(op.operands[0]), operands))
+    w.bind(first_result(op), w.intrinsic(stem, w.type(op.operands[0]), operands))
 
 
 def _constant_integers(value: SSAValue) -> set[int] | None:
@@ -185,13 +186,13 @@ def _division(w: FunctionWriter, op: Operation) -> None:
         kind = f"{instruction[0]}div"
         quotient = vector_division.quotient(w, kind, type_, lhs, divisor)
         if quotient is not None and kind == instruction:
-            w.bind(op.results[0], quotient)
+            w.bind(first_result(op), quotient)
             return
         if quotient is not None:
             whole = w.emit(f"mul {type_} {quotient}, {divisor}")
-            w.assign(op.results[0], f"sub {type_} {lhs}, {whole}")
+            w.assign(first_result(op), f"sub {type_} {lhs}, {whole}")
             return
-    w.assign(op.results[0], f"{instruction} {type_} {lhs}, {divisor}")
+    w.assign(first_result(op), f"{instruction} {type_} {lhs}, {divisor}")
 
 
 def _rounded_division(w: FunctionWriter, op: Operation) -> None:
@@ -214,7 +215,7 @@ def _rounded_division(w: FunctionWriter, op: Operation) -> None:
     below = w.emit(f"icmp {'slt' if floor else 'sge'} {type_} {signs}, {zero}")
     wrong = w.emit(f"and {condition} {inexact}, {below}")
     step = w.emit(f"{'sext' if floor else 'zext'} {condition} {wrong} to {type_}")
-    w.assign(op.results[0], f"add {type_} {quotient}, {step}")
+    w.assign(first_result(op), f"add {type_} {quotient}, {step}")
 
 
 def _ceil_division_unsigned(w: FunctionWriter, op: Operation) -> None:
@@ -225,13 +226,13 @@ def _ceil_division_unsigned(w: FunctionWriter, op: Operation) -> None:
     back = w.emit(f"mul {type_} {quotient}, {divisor}")
     inexact = w.emit(f"icmp ne {w.typed(lhs)}, {back}")
     step = w.emit(f"zext {condition} {inexact} to {type_}")
-    w.assign(op.results[0], f"add {type_} {quotient}, {step}")
+    w.assign(first_result(op), f"add {type_} {quotient}, {step}")
 
 
 def _compare_integers(w: FunctionWriter, op: arith.CmpiOp) -> None:
     predicate = arith.CMPI_COMPARISON_OPERATIONS[op.predicate.value.data]
     lhs, rhs = operands_of(op)
-    w.assign(op.results[0], f"icmp {predicate} {w.typed(lhs)}, {w.value(rhs)}")
+    w.assign(first_result(op), f"icmp {predicate} {w.typed(lhs)}, {w.value(rhs)}")
 
 
 def _compare_floats(w: FunctionWriter, op: arith.CmpfOp) -> None:
@@ -242,7 +243,7 @@ def _compare_floats(w: FunctionWriter, op: arith.CmpfOp) -> None:
 
 def _select(w: FunctionWriter, op: arith.SelectOp) -> None:
     cond, lhs, rhs = operands_of(op)
-    w.assign(op.results[0], f"select {w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}")
+    w.assign(first_result(op), f"select {w.typed(cond)}, {w.typed(lhs)}, {w.typed(rhs)}")
 
 
 def _negate(w: FunctionWriter, op: arith.NegfOp) -> None:
@@ -251,10 +252,11 @@ def _negate(w: FunctionWriter, op: arith.NegfOp) -> None:
 
 
 def _cast(w: FunctionWriter, op: Operation) -> None:
-    for value in (op.operands[0], op.results[0]):
+    for value in (op.operands[0], first_result(op)):
         _no_bfloat(op, value)
     w.assign(
-        op.results[0], f"{_CASTS[type(op)]} {w.typed(op.operands[0])} to {w.type(op.results[0])}"
+        first_result(op),
+        f"{_CASTS[type(op)]} {w.typed(op.operands[0])} to {w.type(first_result(op))}",
     )
 
 
@@ -271,7 +273,7 @@ def _bitcast(w: FunctionWriter, op: arith.BitcastOp) -> None:
 
 
 def _index_cast(w: FunctionWriter, op: Operation) -> None:
-    source, result = op.operands[0], op.results[0]
+    source, result = op.operands[0], first_result(op)
     if _same_width(source.type, result.type):
         w.alias(result, source)
         return

@@ -13,6 +13,7 @@ from lamina.dialects.elementwise import ROWS
 from lamina.dialects.loop.rounding import FLUSHED
 from lamina.dialects.loop.scalar_ops import scalar_op_class
 from lamina.dialects.loop.special import SpecialOp
+from lamina.dialects.op_accessors import first_result
 
 _INTRINSICS: dict[type[Operation], str] = {
     scalar_op_class(row.loop): row.intrinsic for row in ROWS if row.intrinsic
@@ -36,23 +37,23 @@ of the time where many are, and the code of a chain of functions grows with its 
 
 
 def _float_operands(w: FunctionWriter, op: Operation) -> list[str]:
-    if isinstance(types.element_of(op.results[0].type), BFloat16Type):
+    if isinstance(types.element_of(first_result(op).type), BFloat16Type):
         raise unsupported(op, "nothing computes in bf16", "arith.extf to f32 and arith.truncf back")
     return [w.value(v) for v in op.operands]
 
 
 def _intrinsic(w: FunctionWriter, op: Operation) -> None:
     operands = _float_operands(w, op)
-    type_ = w.type(op.results[0])
-    w.bind(op.results[0], w.intrinsic(_INTRINSICS[type(op)], type_, operands, fastmath(op)))
+    type_ = w.type(first_result(op))
+    w.bind(first_result(op), w.intrinsic(_INTRINSICS[type(op)], type_, operands, fastmath(op)))
 
 
 def _integer_intrinsic(w: FunctionWriter, op: Operation) -> None:
     stem, more = _INTEGER_INTRINSICS[type(op)]
-    type_ = w.type(op.results[0])
+    type_ = w.type(first_result(op))
     name = f"llvm.{stem}.{types.mangled(type_)}"
     w.module.declare(name, type_, type_ + (", i1" if more else ""))
-    w.bind(op.results[0], w.call(name, type_, w.typed(op.operands[0]) + more))
+    w.bind(first_result(op), w.call(name, type_, w.typed(op.operands[0]) + more))
 
 
 def _fma(w: FunctionWriter, op: math.FmaOp) -> None:
@@ -62,7 +63,7 @@ def _fma(w: FunctionWriter, op: math.FmaOp) -> None:
 
 def _function(w: FunctionWriter, op: Operation) -> None:
     operands = _float_operands(w, op)
-    result = op.results[0]
+    result = first_result(op)
     if isinstance(types.element_of(result.type), Float16Type):
         raise unsupported(op, "computes in f32 or f64", "arith.extf to f32 and arith.truncf back")
     w.bind(result, call_function(w, _FUNCTIONS[type(op)], w.type(result), operands))

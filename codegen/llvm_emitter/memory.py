@@ -19,7 +19,7 @@ from lamina.codegen.target import STACK_BYTES
 from lamina.dialects.loop.kernel import ReshapeOp
 from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.scheduled import PrefetchOp
-from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.op_accessors import first_result, operands_of
 
 Linear = tuple[dict[SSAValue, int], int]
 
@@ -143,7 +143,7 @@ def _load(w: FunctionWriter, op: memref.LoadOp) -> None:
     base, *indices = operands_of(op)
     assert isinstance(base.type, MemRefType)
     pointer = address(w, base, indices)
-    w.bind(op.results[0], load(w, pointer, base.type, 0))
+    w.bind(first_result(op), load(w, pointer, base.type, 0))
 
 
 def _store(w: FunctionWriter, op: memref.StoreOp) -> None:

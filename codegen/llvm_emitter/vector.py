@@ -11,7 +11,7 @@ from lamina.codegen.llvm_emitter.arith import fastmath
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.scheduled import GatherOp
-from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.op_accessors import first_result, operands_of
 
 #: vector.kind -> (LLVM reduction, instruction or intrinsic that joins the accumulator).
 _REDUCTIONS = {
@@ -38,7 +38,7 @@ _DYNAMIC = -(1 << 63)
 
 def _load(w: FunctionWriter, op: vector.LoadOp) -> None:
     base, *indices = operands_of(op)
-    kind, result = base.type, op.results[0]
+    kind, result = base.type, first_result(op)
     assert isinstance(kind, MemRefType)
     pointer = memory.address(w, base, indices)
     w.bind(result, memory.load(w, pointer, kind, types.lanes(result.type)))
@@ -217,7 +217,7 @@ def broadcast(w: FunctionWriter, scalar: str, operand: str, count: int) -> str:
 
 
 def _broadcast(w: FunctionWriter, op: vector.BroadcastOp) -> None:
-    (source,), result = operands_of(op), op.results[0]
+    (source,), result = operands_of(op), first_result(op)
     count = types.lanes(result.type)
     if types.count_of(source.type):
         if types.lanes(source.type) == count:
@@ -229,7 +229,7 @@ def _broadcast(w: FunctionWriter, op: vector.BroadcastOp) -> None:
 
 
 def _fma(w: FunctionWriter, op: vector.FMAOp) -> None:
-    operands, result = [w.value(v) for v in operands_of(op)], op.results[0]
+    operands, result = [w.value(v) for v in operands_of(op)], first_result(op)
     w.bind(result, fused_multiply_add(w, w.type(result), operands))
 
 

@@ -41,6 +41,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
 from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
 from lamina.dialects.loop.labels import names_of
+from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.op_disposal import replace
 from lamina.dialects.op_list import instances_under, list_ops, ops_of
 from lamina.dialects.plain_ops import plain_op
@@ -260,7 +261,7 @@ class _Numbered:
     def _op(self, op: Operation) -> Hashable:
         return (
             op.name,
-            tuple([self._number(o) for o in op.operands]),
+            tuple([self._number(o) for o in operands_of(op)]),
             tuple([(self._number(r), _known(r.type)) for r in op.results]),
             tuple([(n, _known(op.properties[n])) for n in sorted(op.properties)]),
             tuple([(n, _known(op.attributes[n])) for n in sorted(op.attributes)]),

@@ -30,6 +30,7 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.op_disposal import erase, replace
 from lamina.dialects.op_effects import is_free_of_effects
 
@@ -77,7 +78,7 @@ def constant_of(value: SSAValue) -> Number | None:
 def _key(op: Operation) -> Hashable:
     return (
         op.name,
-        tuple(op.operands),
+        operands_of(op),
         tuple(sorted(op.properties.items())),
         IMPLICIT in op.attributes,
         tuple(r.type for r in op.results),
@@ -152,9 +153,10 @@ _INTEGER_CASTS = (arith.ExtSIOp, arith.TruncIOp, arith.IndexCastOp)
 
 def _folded(op: Operation, constants: Constants) -> SSAValue | None:
     """The constant that an op of constants gives."""
-    if not op.operands:
+    operands = operands_of(op)
+    if not operands:
         return None
-    numbers = [constant_of(o) for o in op.operands]
+    numbers = [constant_of(o) for o in operands]
     given = [n.value.data for n in numbers if n is not None]
     if len(given) != len(numbers):
         return None

@@ -20,6 +20,7 @@ from lamina.dialects.control.scan import stacked
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import is_copy
+from lamina.dialects.op_accessors import operands_of
 from lamina.passes.contracts.entry_attributes import constants_of
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.outline_regions import REGION
@@ -226,7 +227,8 @@ def invariant_values(module: ModuleOp) -> set[SSAValue]:
 
 def _add_made(block: Block, found: set[SSAValue]) -> None:
     for op in block.ops:
-        same = op.operands and all(operand in found for operand in op.operands)
+        operands = operands_of(op)
+        same = operands and all(operand in found for operand in operands)
         if same and (is_copy(op) or can_move(op)):  # readers take the place of most copies
             found.update(op.results)
 

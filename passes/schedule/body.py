@@ -29,6 +29,7 @@ from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.memory_ops import load_op, vector_load_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
+from lamina.dialects.op_accessors import first_result, operands_of
 from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
@@ -117,15 +118,16 @@ class Body:
             return
         if isinstance(op, IndexOp):
             return  # bound by the loops
-        if isinstance(op.results[0].type, IndexType) and self._index_arithmetic(emit, op):
+        made, given = first_result(op), operands_of(op)
+        if isinstance(made.type, IndexType) and self._index_arithmetic(emit, op):
             return
         if isinstance(op, arith.IndexCastOp) and self._cast_position(emit, op):
             return
-        for operand in op.operands:
+        for operand in given:
             self.materialize(emit, operand)
-        uniform = all(self.values[o].uniform for o in op.operands)
+        uniform = all(self.values[o].uniform for o in given)
         lanes = 1 if uniform else self.lanes
-        operands = [self.values[o].value if uniform else self.vector(emit, o) for o in op.operands]
+        operands = [self.values[o].value if uniform else self.vector(emit, o) for o in given]
         kind = VECTOR_FORMS.get(type(op), type(op)) if lanes > 1 else type(op)
         properties = dict(op.properties)
         if kind is not type(op):
@@ -135,13 +137,13 @@ class Body:
         new.attributes.update(op.attributes)
         if op.name in CONTRACTABLE:
             new.properties["fastmath"] = _with_contract(new.properties.get("fastmath"))
-        self.values[op.results[0]] = Lane(emit.add(new), uniform)
+        self.values[made] = Lane(emit.add(new), uniform)
 
     def _index_arithmetic(self, emit: Emitter, op: Operation) -> bool:
         """Follow sums and constant multiples of known index values; whether `op` was one."""
-        if len(op.operands) != 2:
+        if len(given := operands_of(op)) != 2:
             return False
-        left, right = (self.indices.get(o) for o in op.operands)
+        left, right = map(self.indices.get, given)
         if left is None or right is None:
             return False
         if op.name == "arith.addi":
@@ -156,7 +158,7 @@ class Body:
             ends = [left.low * factor, left.high * factor]
         else:
             return False
-        self.indices[op.results[0]] = Affine(base, scale, min(ends), max(ends))
+        self.indices[first_result(op)] = Affine(base, scale, min(ends), max(ends))
         return True
 
     def _cast_position(self, emit: Emitter, op: arith.IndexCastOp) -> bool:
@@ -187,7 +189,7 @@ class Body:
         """Whether an op but a read computes from what is the same in every lane."""
         if isinstance(op, IndexOp | ReadOp) or not op.results:
             return False
-        for operand in op.operands:
+        for operand in operands_of(op):
             index = self.indices.get(operand)
             if index is not None and index.scale == 0:
                 continue

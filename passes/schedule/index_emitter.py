@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from lamina.dialects.ir_links import append_op
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, constant_integer, constant_op
+from lamina.dialects.op_accessors import first_result
 
 INDEX = IndexType()
 
@@ -34,7 +35,7 @@ class IndexEmitter:
     def add(self, op: Operation) -> SSAValue:
         """Append an op; returns its first result."""
         append_op(self.block, op)
-        return op.results[0]
+        return first_result(op)
 
     def run(self, op: Operation) -> None:
         """Append an op without results."""

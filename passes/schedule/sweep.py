@@ -11,8 +11,10 @@ from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
+from lamina.dialects.op_accessors import first_result
 from lamina.passes.refusal import invalid
 from lamina.passes.schedule.accumulators import Accumulators
 from lamina.passes.schedule.body import Body, Lane, load, position
@@ -194,12 +196,12 @@ class SweepEmitter:
                 body.values[argument] = Lane(held, True)
             elif dim is None or not self.memory.varies(access, dim):
                 body.values[argument] = self._invariant(emit, access, env, dim)
-        for op in stage.op.block.ops:
+        for op in block_ops(stage.op.block):
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
             elif isinstance(op, ReadOp):
                 body.check_uniform(emit, op)
-            elif op.results and op.results[0] not in body.values and body.is_invariant(op):
+            elif op.results and first_result(op) not in body.values and body.is_invariant(op):
                 body.run(emit, [op], self._sources(stage), None)
         return body
 
@@ -252,18 +254,19 @@ class SweepEmitter:
         """Run the body of a stage at one vector, and store what it stores."""
         stage, body, dim = at.stage, at.body, at.dim
         self._load_reads(emit, at)
-        for op in stage.op.block.ops:
+        ops = block_ops(stage.op.block)
+        for op in ops:
             if isinstance(op, IndexOp) and op.dim.value.data == dim:
                 scale = 1 if self.lanes > 1 else 0
                 place = at.env[op.dim.value.data]
                 body.indices[op.result] = position(stage.extents, op, place, scale)
         rest = [
             o
-            for o in stage.op.block.ops
+            for o in ops
             if o.results
             and not isinstance(o, IndexOp)
-            and o.results[0] not in body.values
-            and o.results[0] not in body.indices
+            and (result := first_result(o)) not in body.values
+            and result not in body.indices
         ]
         body.run(emit, rest, self._sources(stage), at.mask)
         for number, value in enumerate(stage.op.yielded):
