@@ -82,11 +82,10 @@ def im2col(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     up, left = op.arg("padding")
     if up or left:
         x = b("constant_pad_nd", x, [left, left, up, up], 0)
-    names = ("kernel_size", "dilation", "stride")
-    lines, columns = (
-        _places_in_windows(shape_of(x)[2 + dim], *(op.arg(name)[dim] for name in names), b)
-        for dim in range(2)
+    windows = zip(
+        shape_of(x)[2:], op.arg("kernel_size"), op.arg("dilation"), op.arg("stride"), strict=True
     )
+    lines, columns = (_places_in_windows(*window, b) for window in windows)
     x = b("index.Tensor", b("index.Tensor", x, [None, None, None, columns]), [None, None, lines])
     return b.view(b.permute(x, [0, 1, 2, 4, 3, 5]), shape_of(op.results[0]))
 
