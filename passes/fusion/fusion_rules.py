@@ -38,6 +38,7 @@ from lamina.passes.cost.scratch_budget import (
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 from lamina.passes.fusion.position_masks import is_masked, is_position_mask
 from lamina.passes.fusion.slid_windows import is_slid_over
+from lamina.passes.fusion.turned_rows import TURNED_ROWS, turns_more
 
 MASK_TAKES_ROWS = Refusal("a mask of positions has fewer rows than its reader")
 """It costs next to nothing: its reader's loops are worth more, and may end at a call's sizes."""
@@ -114,6 +115,8 @@ def align_rows(
         return MASK_TAKES_ROWS
     if (lost := _lost_rows(members, op, edges, dims)) is not None:
         return lost
+    if said is None and turns_more(op, edges, dims):
+        return TURNED_ROWS
     gone = {place: d for place, d in enumerate(assigned) if place not in kept and d in reduced}
     if said is None and any(
         is_masked(op, dim) and place in _row_places(member, rows[member])

@@ -1,0 +1,58 @@
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3" print-decisions=true}' --split-input-file 2>&1 >/dev/null | filecheck %s --check-prefix=SAID
+// RUN: lamina-opt %s -p 'fuse-kernels{target="x86-64-v3"}' --split-input-file | filecheck %s
+
+// Columns less their maxima are turned: a kernel of columns would walk the matrix in jumps, once for each.
+// SAID:          most -> turned: {{.*}} not fused: it turns what it reads, which its rows would walk in jumps
+// CHECK-LABEL:   @turned
+// CHECK-COUNT-2: loop.kernel
+func.func @turned(%x: tensor<512x256xf32>) -> tensor<256x512xf32> {
+  %m = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>) writes([j] max : tensor<256xf32>) attributes {lamina.op = "most"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %r = loop.generic (j, i) in [256, 512] reads(%x[i, j] : tensor<512x256xf32>, %m[j] : tensor<256xf32>) writes([j, i] store : tensor<256x512xf32>) attributes {lamina.op = "turned"} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<256x512xf32>
+}
+
+// -----
+
+// Of what stays as it lies, the columns of a kernel are neighbours in both.
+// SAID:          most -> kept: {{.*}} fused: rows stay
+// CHECK-LABEL:   @kept
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+func.func @kept(%x: tensor<512x256xf32>) -> tensor<512x256xf32> {
+  %m = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>) writes([j] max : tensor<256xf32>) attributes {lamina.op = "most"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %r = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>, %m[j] : tensor<256xf32>) writes([i, j] store : tensor<512x256xf32>) attributes {lamina.op = "kept"} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<512x256xf32>
+}
+
+// -----
+
+// So are rows that are turned behind a sum of each: they lie together.
+// CHECK-LABEL:   @rows
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+func.func @rows(%x: tensor<512x256xf32>) -> tensor<256x512xf32> {
+  %m = loop.generic (i, j) in [512, 256] reads(%x[i, j] : tensor<512x256xf32>) writes([i] max : tensor<512xf32>) attributes {lamina.op = "most"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %r = loop.generic (j, i) in [256, 512] reads(%x[i, j] : tensor<512x256xf32>, %m[i] : tensor<512xf32>) writes([j, i] store : tensor<256x512xf32>) attributes {lamina.op = "turned"} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<256x512xf32>
+}
