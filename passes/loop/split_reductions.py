@@ -9,7 +9,8 @@ short piece of each row. In parts, it reads whole rows, one after the other.
 
 Where a size of the call masks the reduced dimension, what counts is in the first parts of it. These
 are dealt out: tasks that follow each other, and rows that one task runs side by side, all have
-their share of them.
+their share of them. Where each part is one position, the join asks for the mask, too: what makes
+the parts ends with those that count then.
 """
 
 from __future__ import annotations
@@ -19,19 +20,22 @@ from dataclasses import dataclass
 from math import isqrt, prod
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ModuleOp, TensorType
-from xdsl.ir import Attribute, BlockArgument, Operation
-from xdsl.ir.affine import AffineMap
+from xdsl.dialects import arith
+from xdsl.dialects.builtin import ModuleOp, TensorType, i1
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
+from xdsl.ir.affine import AffineExpr, AffineMap
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
+from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp, before_reshapes
 from lamina.dialects.loop.access import Forms, flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import is_product
+from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.loop.monoid import join_body, kept_monoids
+from lamina.dialects.loop.monoid import COMBINE, join_body, kept_monoids
+from lamina.dialects.loop.scalar_ops import select_op
 from lamina.passes.cost.fusion_limits import (
     COLUMN_PARTS,
     ENOUGH_RESULTS,
@@ -185,7 +189,8 @@ def rebuild_split(
     """
     rank = len(op.extents)
     part = op.extents[dim] // count
-    digits = _dealt(count) if is_masked(op, dim) else [count]
+    mask = _mask_along(op, dim) if part == 1 else None
+    digits = _dealt(count) if mask is None and is_masked(op, dim) else [count]
     extents = list(op.extents)
     extents[dim] = part
     shift, number = (len(digits), 0) if in_front else (0, rank)
@@ -214,7 +219,11 @@ def rebuild_split(
         replace_results=False,
     )
     replace_positions(partial, values)
-    join = join_partial(partial, range(len(op.res)), 0 if in_front else len(written[0]))
+    place = 0 if in_front else len(written[0])
+    if mask is None:
+        join = join_partial(partial, range(len(op.res)), place)
+    else:
+        join = _join_masked(partial, place, mask)
     join.location = op.location
     if names_of(op):
         set_names(join, ["join"])
@@ -236,6 +245,51 @@ def _dealt(count: int) -> list[int]:
     rest = count // together
     across = next(n for n in range(isqrt(rest), 0, -1) if rest % n == 0)
     return [digit for digit in (together, across, rest // across) if digit > 1] or [1]
+
+
+def _mask_along(op: GenericOp, dim: int) -> SSAValue | None:
+    """The row of truth values along a dimension without which a nest gives what leaves its only
+    result as it is; None if there is none."""
+    if len(op.res) != 1 or op.combiner_names[0] == COMBINE:
+        return None
+    value = op.yielded[0]
+    kept = identity_value(op.combiner_names[0], value.type)
+    while isinstance(choice := value.owner, arith.SelectOp):
+        other = choice.rhs.owner
+        if not isinstance(other, arith.ConstantOp) or other.value != kept:
+            return None
+        asked = choice.cond
+        if isinstance(asked, BlockArgument) and _is_row_along(op, asked.index, dim):
+            return op.inputs[asked.index]
+        value = choice.lhs
+    return None
+
+
+def _is_row_along(op: GenericOp, number: int, dim: int) -> bool:
+    """Whether a read is that of a vector at the position in a dimension."""
+    along = AffineMap(len(op.extents), 0, (AffineExpr.dimension(dim),))
+    return number < len(op.inputs) and op.read_maps[number] == along
+
+
+def _join_masked(partial: GenericOp, place: int, mask: SSAValue) -> GenericOp:
+    """As `join_partial` of one result, of those parts for which a mask holds."""
+    kind, name = partial.res[0].type, partial.combiner_names[0]
+    assert isinstance(kind, TensorType)
+    extents, element = list(kind.get_shape()), kind.element_type
+    block = Block(arg_types=[i1, element])
+    none = arith.ConstantOp(identity_value(name, element))
+    chosen = select_op(block.args[0], block.args[1], none.result)
+    block.add_ops([none, chosen, YieldOp([chosen.result])])
+    dims = [Linear.dim(d) for d in range(len(extents))]
+    return GenericOp(
+        extents,
+        [mask, partial.res[0]],
+        [map_of([dims[place]], len(dims)), map_of(dims, len(dims))],
+        [map_of([*dims[:place], *dims[place + 1 :]], len(dims))],
+        [name],
+        [TensorType(element, [*extents[:place], *extents[place + 1 :]])],
+        Region(block),
+    )
 
 
 def join_partial(partial: GenericOp, numbers: Sequence[int], dim: int) -> GenericOp:

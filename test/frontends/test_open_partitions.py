@@ -62,6 +62,13 @@ def _columns(x: Any) -> Any:
     return F.unfold(x, 2), F.unfold(x, (2, 3), dilation=(2, 1), padding=1, stride=(1, 3)), product
 
 
+def _of_pixels(x: Any) -> Any:
+    """Sums, extremes and products of the pixels of all images."""
+    pixels = x.reshape(-1, x.shape[-1])[:, :5]
+    centered = x.reshape(-1, x.shape[-1]) - x.mean((0, 1, 2))
+    return pixels.mean(0), pixels.amax(0), centered.t() @ centered, pixels.t() @ centered
+
+
 def _experts(x: Any) -> Any:
     """Two of four experts for each token, which are in the rows of a table."""
     tokens = x.reshape(-1, x.shape[-1])
@@ -97,16 +104,42 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] = {
     "patches": (_patches, _channels_first(4, 0)),
     "patches of one": (_patches_of_one, _channels_first(4, 1)),
     "columns of windows": (_columns, _channels_first(3, 1)),
+    "of pixels": (_of_pixels, _image(9)),
     "experts": (_experts, _image(1)),
     "pyramid": (Pyramid().eval(), _image(5)),
 }
 
 
+NEVER_EMPTY = (
+    *("patches", "patches of one", "columns of windows", "of pixels"),
+    *("experts", "pyramid"),
+)
+"""What torch refuses of no images."""
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_open_sizes(name: str) -> None:
-    some = ("experts", "pyramid", "patches", "patches of one", "columns of windows")
-    shapes = [s for s in SHAPES if s[0] or name not in some]
+    shapes = [s for s in SHAPES if s[0] or name not in NEVER_EMPTY]
     check_sizes(*CASES[name], shapes, 1e-4)
+
+
+def test_numbers_that_equal_sizes() -> None:
+    """A graph that takes numbers, which are sizes of another one, beside a tensor of such sizes."""
+    weight = torch.nn.Parameter(torch.randn(8, 8))
+
+    def mixed(x: Any) -> Any:
+        b, h, w, c = x.shape
+        apart = _windows(x, 4)
+        torch._dynamo.graph_break()
+        apart = (apart @ weight).view(b, h // 4, w // 4, 4, 4, c)
+        return x + apart.permute(0, 1, 3, 2, 4, 5).reshape(b, h, w, c)
+
+    torch.compiler.reset()
+    compiled = torch.compile(mixed, backend="lamina", dynamic=True)
+    with torch.no_grad():
+        for shape in ((3, 20, 24), (2, 32, 28), (4, 8, 8), (2, 12, 20)):
+            x = torch.randn(*shape, 8)
+            torch.testing.assert_close(compiled(x), mixed(x), rtol=1e-4, atol=1e-4)
 
 
 def test_windows_that_do_not_fit() -> None:

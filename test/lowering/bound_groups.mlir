@@ -134,3 +134,43 @@ func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 2]>,
   %6 = aten.view.default(%5, size = [%b, %h, %c]) : (tensor<?x?xf32>, i64, i64, i64) -> tensor<?x?x?xf32>
   func.return %6 : tensor<?x?x?xf32>
 }
+
+// -----
+
+// A product that sums over the pixels of joined images multiplies line by line, and adds up the lines that count.
+// CHECK-LABEL: @main
+// CHECK-NOT:     aten.index_select.default
+// CHECK:         aten.matmul.default({{.*}}) : (tensor<4x16x8x16xf32>, tensor<4x16x16x8xf32>) -> tensor<4x16x8x8xf32>
+// CHECK:         aten.sum.dim_IntList({{.*}}, dim = [0, 1]) : (tensor<4x16x8x8xf32>) -> tensor<8x8xf32>
+// CHECK-NOT:     aten.index_select.default
+func.func @main(%x: tensor<?x?x?x8xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<h in [1, 16]>, #lamina.size<w in [1, 16]>]}) -> tensor<8x8xf32> {
+  %rows = aten.flatten.using_ints(%x, start_dim = 0, end_dim = 2) : (tensor<?x?x?x8xf32>) -> tensor<?x8xf32>
+  %turned = aten.t.default(%rows) : (tensor<?x8xf32>) -> tensor<8x?xf32>
+  %r = aten.mm.default(%turned, %rows) : (tensor<8x?xf32>, tensor<?x8xf32>) -> tensor<8x8xf32>
+  func.return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// One that sums over texts has their rows moved together: there may be many texts of few tokens.
+// CHECK-LABEL: @main
+// CHECK:         aten.index_select.default
+// CHECK:         aten.matmul.default({{.*}}) : (tensor<8x64xf32>, tensor<64x8xf32>) -> tensor<8x8xf32>
+func.func @main(%x: tensor<?x?x8xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<l in [1, 16]>]}) -> tensor<8x8xf32> {
+  %rows = aten.flatten.using_ints(%x, start_dim = 0, end_dim = 1) : (tensor<?x?x8xf32>) -> tensor<?x8xf32>
+  %turned = aten.t.default(%rows) : (tensor<?x8xf32>) -> tensor<8x?xf32>
+  %r = aten.mm.default(%turned, %rows) : (tensor<8x?xf32>, tensor<?x8xf32>) -> tensor<8x8xf32>
+  func.return %r : tensor<8x8xf32>
+}
+
+// -----
+
+// As many entries of rows as these may have are those of the rows in order; of fewer they are looked for.
+// CHECK-LABEL: @main
+// CHECK:         [[ALL:%\S+]], {{%\S+}} = aten.sort.default({{.*}}, dim = 1, descending = true) : (tensor<4x16xf32>)
+// CHECK:         aten.topk.default({{.*}}, k = 3, dim = 1) : (tensor<4x16xf32>) -> (tensor<4x3xf32>, tensor<4x3xi64>)
+func.func @main(%x: tensor<4x?xf32> {lamina.dims = [#lamina.size<n in [3, 16]>]}, %k: i64 {lamina.dims = [#lamina.size<k in [0, 16]>]}, %few: i64 {lamina.dims = [#lamina.size<f in [0, 3]>]}) -> (tensor<4x?xf32>, tensor<4x?xf32>) {
+  %v, %i = aten.topk.default(%x, %k) : (tensor<4x?xf32>, i64) -> (tensor<4x?xf32>, tensor<4x?xi64>)
+  %w, %j = aten.topk.default(%x, %few) : (tensor<4x?xf32>, i64) -> (tensor<4x?xf32>, tensor<4x?xi64>)
+  func.return %v, %w : tensor<4x?xf32>, tensor<4x?xf32>
+}

@@ -223,3 +223,58 @@ func.func @matrix(%x: tensor<2048x3072xf32>, %y: tensor<7x65536xf32>) -> (tensor
 // CHECK-LABEL: func.func @matrix
 // CHECK: in [32, 3072, 64] reads(%x[d0 + (d2 * 32), d1] : tensor<2048x3072xf32>)
 // CHECK: in [7, 1024, 64] reads(%y[d0, d1 + (d2 * 1024)] : tensor<7x65536xf32>)
+
+// -----
+
+// Each part is one position of a dimension that a mask ends: the join asks for the mask again, so that parts need be
+// made no further. They are not dealt out then.
+// CHECK-LABEL: @masked_positions
+// CHECK:         [[PARTS:%\S+]] = loop.generic (d0, d1, d2, d3) in [1, 4096, 5, 64] reads(%mask[d0 + d3] : tensor<64xi1>, %x[d0 + d3, d1, d2] : tensor<64x4096x5xf32>) writes([d2, d3] add : tensor<5x64xf32>)
+// CHECK:         loop.generic (d0, d1) in [5, 64] reads(%mask[d1] : tensor<64xi1>, [[PARTS]][d0, d1] : tensor<5x64xf32>) writes([d0] add : tensor<5xf32>)
+// CHECK-NEXT:    ^bb0([[COUNTS:%\S+]]: i1, [[PART:%\S+]]: f32):
+// CHECK-NEXT:      [[ZERO:%\S+]] = arith.constant 0.000000e+00 : f32
+// CHECK-NEXT:      [[CHOSEN:%\S+]] = arith.select [[COUNTS]], [[PART]], [[ZERO]] : f32
+// CHECK-NEXT:      loop.yield [[CHOSEN]] : f32
+func.func @masked_positions(%mask: tensor<64xi1>, %x: tensor<64x4096x5xf32>) -> tensor<5xf32> {
+  %s = loop.generic (d0, d1, d2) in [64, 4096, 5] reads(%mask[d0] : tensor<64xi1>, %x[d0, d1, d2] : tensor<64x4096x5xf32>) writes([d2] add : tensor<5xf32>) {
+  ^bb0(%m: i1, %a: f32):
+    %i = loop.index 1 : index
+    %z = arith.constant 0.0 : f32
+    %c = arith.select %m, %a, %z : f32
+    loop.yield %c : f32
+  }
+  func.return %s : tensor<5xf32>
+}
+
+// -----
+
+// What a mask leaves out is added here, so that the join must not leave it out.
+// CHECK-LABEL: @unlike_masks
+// CHECK-NOT:     in [5, 64] reads(%mask
+// CHECK:         func.return
+func.func @unlike_masks(%mask: tensor<64xi1>, %x: tensor<64x4096x5xf32>) -> tensor<5xf32> {
+  %s = loop.generic (d0, d1, d2) in [64, 4096, 5] reads(%mask[d0] : tensor<64xi1>, %x[d0, d1, d2] : tensor<64x4096x5xf32>) writes([d2] add : tensor<5xf32>) {
+  ^bb0(%m: i1, %a: f32):
+    %i = loop.index 1 : index
+    %z = arith.constant 1.0 : f32
+    %c = arith.select %m, %a, %z : f32
+    loop.yield %c : f32
+  }
+  func.return %s : tensor<5xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @chosen_by_masks
+// CHECK-NOT:     in [5, 64] reads(%mask
+// CHECK:         func.return
+func.func @chosen_by_masks(%mask: tensor<64xi1>, %x: tensor<64x4096x5xf32>) -> tensor<5xf32> {
+  %s = loop.generic (d0, d1, d2) in [64, 4096, 5] reads(%mask[d0] : tensor<64xi1>, %x[d0, d1, d2] : tensor<64x4096x5xf32>) writes([d2] add : tensor<5xf32>) {
+  ^bb0(%m: i1, %a: f32):
+    %i = loop.index 1 : index
+    %z = arith.constant 0.0 : f32
+    %c = arith.select %m, %z, %a : f32
+    loop.yield %c : f32
+  }
+  func.return %s : tensor<5xf32>
+}
