@@ -59,6 +59,7 @@ def test_packed_weights_are_put_there(
 ) -> None:
     monkeypatch.setattr(early_memory, "LEAST_BYTES", 1 << 22)
     x, w = arrays()
+    gc.collect()  # programs of other tests
     before = live_bytes()
     compiled = lamina.compile(PROGRAM, constants={"w": w}, cache=False)
     np.testing.assert_allclose(compiled(x), x @ w, rtol=1e-3, atol=1e-3)
@@ -95,7 +96,9 @@ def test_memory_of_a_compilation_that_fails_is_given_back(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(early_memory, "LEAST_BYTES", 1 << 22)
-    module, before = fused(), live_bytes()
+    module = fused()
+    gc.collect()
+    before = live_bytes()
     with pytest.raises(RuntimeError, match="late"), EarlyMemory(lambda recipe: True) as early:
         early.begin(module, {})
         assert live_bytes() > before
