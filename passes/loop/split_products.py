@@ -11,12 +11,13 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, before_reshapes
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.cost.fusion_limits import (
@@ -31,6 +32,9 @@ from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.loop.split_reductions import largest_divisor, rebuild_split
+
+MOST_STEPS = 8
+"""Nests that are followed from an operand. No measure: casts, scales and masks are a few."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +62,8 @@ class SplitProductsPass(ModulePass):
 def _split(nest: GenericOp, parts: int, target: Target) -> None:
     shape = Contraction.of(nest)
     if shape is None or shape.size(shape.batch) != 1:
+        return
+    if not all(_comes_from_outside(value) for value in nest.inputs):
         return
     summed = [d for d in shape.summed if nest.extents[d] != 1]
     if len(summed) != 1 or any(pad is not None for pad in nest.pad_values):
@@ -87,6 +93,17 @@ def _most_parts(shape: Contraction, terms: int, target: Target) -> int:
     panel = PANEL_VECTORS * target.lanes(32)
     least = LEAST_PANEL_POINTS if columns <= panel else LEAST_PRODUCT_POINTS
     return 1 if points < least else terms // (LEAST_PART_TERMS * max(rows, columns))
+
+
+def _comes_from_outside(value: SSAValue, steps: int = MOST_STEPS) -> bool:
+    """Whether a value is an argument or a constant, or made of these element by element: what sums
+    make, as weights of attention, is of the kernel that multiplies it."""
+    maker = before_reshapes(value).owner
+    if not isinstance(maker, GenericOp):
+        return not isinstance(maker, Operation) or not maker.operands
+    if not steps or not maker.is_pointwise:
+        return False
+    return all(_comes_from_outside(v, steps - 1) for v in (*maker.inputs, *maker.sources))
 
 
 def _counts_in_part(nest: GenericOp, dim: int) -> bool:

@@ -114,3 +114,35 @@ func.func @row(%v: tensor<1024xf32>, %a: tensor<1024x1024xf32>, %b: tensor<1024x
 // CHECK: in [8, 1024]
 // CHECK: in [4096, 1024]
 // CHECK-NOT: loop.generic
+
+// -----
+
+// What sums make, as weights of attention, is of the kernel that multiplies it; what is made element by
+// element of an argument is read once, too.
+func.func @made(%s: tensor<16x2048x4xf32>, %x: tensor<16x2048xf32>, %b: tensor<2048x16xf32>) -> (tensor<16x16xf32>, tensor<16x16xf32>) {
+  %w = loop.generic (d0, d1, d2) in [16, 2048, 4] reads(%s[d0, d1, d2] : tensor<16x2048x4xf32>) writes([d0, d1] add : tensor<16x2048xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %c = loop.generic (d0, d1, d2) in [16, 16, 2048] reads(%w[d0, d2] : tensor<16x2048xf32>, %b[d2, d1] : tensor<2048x16xf32>) writes([d0, d1] add : tensor<16x16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    loop.yield %m : f32
+  }
+  %y = loop.generic (d0, d1) in [16, 2048] reads(%x[d0, d1] : tensor<16x2048xf32>) writes([d0, d1] store : tensor<16x2048xf32>) {
+  ^bb0(%a: f32):
+    %t = arith.addf %a, %a : f32
+    loop.yield %t : f32
+  }
+  %d = loop.generic (d0, d1, d2) in [16, 16, 2048] reads(%y[d0, d2] : tensor<16x2048xf32>, %b[d2, d1] : tensor<2048x16xf32>) writes([d0, d1] add : tensor<16x16xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    loop.yield %m : f32
+  }
+  func.return %c, %d : tensor<16x16xf32>, tensor<16x16xf32>
+}
+// CHECK-LABEL: func.func @made
+// CHECK: in [16, 2048, 4]
+// CHECK: in [16, 16, 2048]
+// CHECK: in [16, 2048]
+// CHECK: in [8, 16, 16, 256]
