@@ -49,7 +49,8 @@ LEAST_ROW_TERMS = 64
 ranges of its columns pieces. 1x1024x1024 takes 0.41 of the time in two parts, 1x3072x768 0.68,
 1x768x3072 0.92, 1x4096x4096 as long (two threads of a Sapphire Rapids)."""
 ROW_COLUMNS = 3072
-"""Columns of such a row, at most: pieces of more are long."""
+"""Columns of such a row, at most: pieces of more are long. 1x768x3072 and 1x4096x4096, above, are
+on either side of it."""
 LEAST_PANEL_POINTS = 1 << 19
 """Domain points of a product of one panel of columns, which is one task, from which on parts are
 worth a barrier: 16x2048x16 takes 0.65 of the time in two parts, 128x2048x32 0.56, 2x4096x32 1.06

@@ -7,6 +7,7 @@ several. Their results are little where a sum is many times as long as there are
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -32,9 +33,6 @@ from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.loop.split_reductions import largest_divisor, rebuild_split
-
-MOST_STEPS = 8
-"""Nests that are followed from an operand. No measure: casts, scales and masks are a few."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +61,7 @@ def _split(nest: GenericOp, parts: int, target: Target) -> None:
     shape = Contraction.of(nest)
     if shape is None or shape.size(shape.batch) != 1:
         return
-    if not all(_comes_from_outside(value) for value in nest.inputs):
+    if not _comes_from_outside(nest.inputs):
         return
     summed = [d for d in shape.summed if nest.extents[d] != 1]
     if len(summed) != 1 or any(pad is not None for pad in nest.pad_values):
@@ -95,15 +93,21 @@ def _most_parts(shape: Contraction, terms: int, target: Target) -> int:
     return 1 if points < least else terms // (LEAST_PART_TERMS * max(rows, columns))
 
 
-def _comes_from_outside(value: SSAValue, steps: int = MOST_STEPS) -> bool:
-    """Whether a value is an argument or a constant, or made of these element by element: what sums
+def _comes_from_outside(values: Iterable[SSAValue]) -> bool:
+    """Whether values are arguments or constants, or made of these element by element: what sums
     make, as weights of attention, is of the kernel that multiplies it."""
-    maker = before_reshapes(value).owner
-    if not isinstance(maker, GenericOp):
-        return not isinstance(maker, Operation) or not maker.operands
-    if not steps or not maker.is_pointwise:
-        return False
-    return all(_comes_from_outside(v, steps - 1) for v in (*maker.inputs, *maker.sources))
+    waiting, seen = list(values), set[Operation]()
+    while waiting:
+        maker = before_reshapes(waiting.pop()).owner
+        if not isinstance(maker, Operation) or maker in seen:
+            continue
+        seen.add(maker)
+        if isinstance(maker, GenericOp) and not maker.is_pointwise:
+            return False
+        if not isinstance(maker, GenericOp) and maker.operands:
+            return False
+        waiting += maker.operands
+    return True
 
 
 def _counts_in_part(nest: GenericOp, dim: int) -> bool:
