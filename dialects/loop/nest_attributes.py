@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import (
     MemRefType,
     Signedness,
     TensorType,
+    UnitAttr,
     i64,
 )
 from xdsl.ir import Attribute
@@ -49,6 +50,9 @@ from lamina.dialects.loop.winograd import WINOGRAD, verify_winograd
 
 LAYOUT = "lamina.layout"
 """Attribute of a nest on tensors: the axes of its results in the order to store them in."""
+LAYOUT_COPY = "lamina.layout_copy"
+"""Unit attribute of a product with a layout: what needs its axes as they were reads a copy. Without
+it the product may write there itself, whose panels are of its other operand then."""
 
 
 def verify_notes(op: GenericOp) -> None:
@@ -59,6 +63,8 @@ def verify_notes(op: GenericOp) -> None:
         verify_nest_note(op, op.attributes[NEST])
     if LAYOUT in op.attributes:
         _verify_layout(op, op.attributes[LAYOUT])
+    if LAYOUT_COPY in op.attributes:
+        _verify_layout_copy(op)
     if WINOGRAD in op.attributes:
         verify_winograd(op, op.attributes[WINOGRAD])
     if SCHEDULE in op.attributes:
@@ -85,6 +91,13 @@ def _verify_layout(op: GenericOp, layout: Attribute) -> None:
         assert isinstance(kind, TensorType | MemRefType)
         if sorted(order) != list(range(len(kind.get_shape()))):
             raise VerifyException(f"{op.name}: {LAYOUT} {order} is no order of the axes of {kind}")
+
+
+def _verify_layout_copy(op: GenericOp) -> None:
+    if not isinstance(op.attributes[LAYOUT_COPY], UnitAttr):
+        raise VerifyException(f"{op.name}: {LAYOUT_COPY} has no value")
+    if LAYOUT not in op.attributes:
+        raise VerifyException(f"{op.name}: {LAYOUT_COPY} without {LAYOUT}: nothing is copied")
 
 
 def _verify_stream(op: GenericOp, stream: Attribute) -> None:

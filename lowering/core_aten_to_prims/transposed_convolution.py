@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from math import inf, prod
@@ -10,6 +11,14 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.control import CondOp, YieldOp
+from lamina.lowering.core_aten_to_prims.polyphase import (
+    Phase,
+    by_phases,
+    convolution_count,
+    phase_windows,
+    phases_along,
+    reversed_window,
+)
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type
 from lamina.lowering.sized_types import NewRegions
 from lamina.lowering.tensor_types import element_of, is_float, rank_of, shape_of
@@ -17,6 +26,8 @@ from lamina.passes.cost.kernel_model import FOLLOWED_STREAMS, WINDOW_BLOCKS, WIN
 
 MOST_PIECES = 32
 """Shifted pieces of overlapping windows that are added in one expression."""
+MOST_PHASES = 32
+"""Convolutions of a transposed one, at most: each is compiled for itself."""
 
 
 @dataclass(frozen=True)
@@ -56,7 +67,8 @@ def transposed(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows)
     """The transposed convolution of x (N, C, image) by weight (C, O / groups, window).
 
     In steps of one that is the convolution of x with the reversed window. In longer ones, most of
-    its products would be with zeros between the elements.
+    its products would be with zeros between the elements: a product makes all windows, which are
+    added, or each phase of the result is a convolution, where these would be many pieces.
     """
     runs = _runs(weight, windows)
     if runs is not None:
@@ -66,7 +78,7 @@ def transposed(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows)
         bounds = [outputs * n // blocks for n in range(blocks + 1)]
         parts = [b.slice(weight, 1, *both) for both in pairwise(bounds)]
         return b("cat", [_overlapped(b, x, part, windows, runs) for part in parts], 1)
-    return _convolved(b, x, weight, windows)
+    return _convolved(b, x, shape_of(weight), _turned(b, weight, windows), windows)
 
 
 def transposed_exactly(
@@ -80,17 +92,24 @@ def transposed_exactly(
     if _runs(weight, windows) is not None or not _multiplies_zeros(weight, windows):
         return transposed(b, x, weight, windows)
     if not is_float(element) or not prod(shape_of(weight)) or not prod(shape_of(x)):
-        return _convolved(b, x, weight, windows)
+        return _convolved(b, x, shape_of(weight), _turned(b, weight, windows), windows)
     largest = b.reduce("amax", b("abs", weight), list(range(rank_of(weight))))
     finite = b("lt", largest, b.full([], inf, element))
+    turned = _turned(b, weight, windows)
+    inputs = [x, weight, *turned]
     regions: list[Region] = []
-    new, kind = NewRegions([x, weight]), None
-    for form in (_convolved, _scattered):
+    new, kind = NewRegions(inputs), None
+    for is_finite in (True, False):
         end = YieldOp([])
         end.location = b.anchor.location
-        block = Block([end], arg_types=[x.type, weight.type])
+        block = Block([end], arg_types=[value.type for value in inputs])
+        image, whole, *parts = block.args
+        inner = PrimsBuilder(end)
         with new.sizes_of(block):
-            made = form(PrimsBuilder(end), block.args[0], block.args[1], windows)
+            if is_finite:
+                made = _convolved(inner, image, shape_of(weight), parts, windows)
+            else:
+                made = _scattered(inner, image, whole, windows)
         end.operands = [made]
         kind = made.type
         regions.append(Region(block))
@@ -105,16 +124,45 @@ def _multiplies_zeros(weight: SSAValue, windows: Windows) -> bool:
     return max(windows.stride) > 1 or any(r + extra > p for p, extra, r in ends)
 
 
-def _convolved(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows) -> SSAValue:
-    """The convolution with the reversed window of x with zeros around and between its elements."""
-    reach = windows.reach(shape_of(weight)[2:])
+def _phases(kernel: Sequence[int], windows: Windows) -> list[list[Phase | None]] | None:
+    """The phases of each dimension, None in steps of one, and where they are too many."""
+    numbers = zip(kernel, windows.stride, windows.dilation, strict=True)
+    phases = [phases_along(*sizes) for sizes in numbers]
+    few = convolution_count(phases) <= MOST_PHASES
+    return phases if max(windows.stride) > 1 and few else None
+
+
+def _turned(b: PrimsBuilder, weight: SSAValue, windows: Windows) -> list[SSAValue]:
+    """The reversed windows that `_convolved` takes: that of each phase, or one."""
+    phases = _phases(shape_of(weight)[2:], windows)
+    if phases is None:
+        return [reversed_window(b, weight, windows.groups)]
+    return phase_windows(b, weight, windows.groups, phases)
+
+
+def _convolved(
+    b: PrimsBuilder,
+    x: SSAValue,
+    shape: Sequence[int],
+    turned: Sequence[SSAValue],
+    windows: Windows,
+) -> SSAValue:
+    """The convolution with reversed windows of x with zeros around its elements: one for each phase
+    of a longer step, or of x with zeros between its elements where phases are many.
+
+    `shape` is that of the weight that was `turned`.
+    """
+    kernel = list(shape[2:])
+    phases, reach = _phases(kernel, windows), windows.reach(kernel)
+    if phases is not None:
+        made = by_phases(b, x, turned, windows.groups, phases)
+        return windows.cut(b, made, windows.padded(shape_of(x)[2:], kernel))
     for p, r in enumerate(reach):
         x = spread(b, x, p + 2, windows.stride[p])
         low = r - windows.padding[p]
         x = b.pad(x, p + 2, low, low + windows.extra[p])
     ones, zeros = [1] * len(reach), [0] * len(reach)
-    turned = _reversed(b, weight, windows.groups)
-    return b("convolution", x, turned, ones, zeros, windows.dilation, windows.groups)
+    return b("convolution", x, turned[0], ones, zeros, windows.dilation, windows.groups)
 
 
 def spread(b: PrimsBuilder, x: SSAValue, dim: int, stride: int) -> SSAValue:
@@ -125,16 +173,6 @@ def spread(b: PrimsBuilder, x: SSAValue, dim: int, stride: int) -> SSAValue:
     x = b.pad(b.reshape(x, [*shape[: dim + 1], 1, *shape[dim + 1 :]]), dim + 1, 0, stride - 1)
     x = b.reshape(x, [*shape[:dim], shape[dim] * stride, *shape[dim + 1 :]])
     return b.pad(x, dim, 0, 1 - stride)
-
-
-def _reversed(b: PrimsBuilder, weight: SSAValue, groups: int) -> SSAValue:
-    """(C, O / groups, window) to (O, C / groups, reversed window)."""
-    channels, out, *kernel = shape_of(weight)
-    dims: list[int] = list(range(3, 3 + len(kernel)))
-    grouped = b.reshape(weight, [groups, channels // groups, out, *kernel])
-    swapped = b.transpose(grouped, [0, 2, 1, *dims])
-    merged = b.reshape(swapped, [groups * out, channels // groups, *kernel])
-    return b("rev", merged, [d - 1 for d in dims])
 
 
 def _made(b: PrimsBuilder, x: SSAValue, weight: SSAValue, groups: int) -> SSAValue:

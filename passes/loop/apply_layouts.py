@@ -21,7 +21,7 @@ from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import is_product
-from lamina.dialects.loop.nest_attributes import LAYOUT
+from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY
 from lamina.dialects.loop.segments import used_dims_of, walked_dims
 from lamina.dialects.op_disposal import erase
 from lamina.dialects.schema.result_rules.shapes import tensor
@@ -66,6 +66,7 @@ def layout_of(nest: GenericOp) -> tuple[int, ...]:
 def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
     """The nest with its results in that order, which its readers know."""
     del nest.attributes[LAYOUT]
+    copied = nest.attributes.pop(LAYOUT_COPY, None) is not None
     kinds = [_permuted_type(r.type, order) for r in nest.res]
     maps = [_permuted(m, order) for m in nest.write_maps]
     old = list(nest.res)
@@ -83,7 +84,7 @@ def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
                 read_maps[number] = _permuted(read_maps[number], order)
             change(reader, inputs=inputs, input_maps=read_maps)
         if before.first_use is not None:
-            back = _restored(before, after, order)
+            back = _restored(before, after, order, copied=copied)
             block.insert_op_after(back, new)
             replace_uses(before, back.results[0])
     erase(nest)
@@ -101,8 +102,11 @@ def _permuted_type(kind: object, order: Sequence[int]) -> TensorType:
     return tensor([shape[axis] for axis in order], kind.element_type)
 
 
-def _restored(before: SSAValue, after: SSAValue, order: Sequence[int]) -> Operation:
-    """What has the elements in the order that they had: a reshape, or a copy."""
+def _restored(
+    before: SSAValue, after: SSAValue, order: Sequence[int], *, copied: bool
+) -> Operation:
+    """What has the elements in the order that they had: a reshape, or a copy, which a product may
+    write instead of its own result unless it is to be `copied`."""
     assert isinstance(before.type, TensorType)
     shape = shape_of(before)
     if moves_nothing(shape, order):
@@ -111,7 +115,7 @@ def _restored(before: SSAValue, after: SSAValue, order: Sequence[int]) -> Operat
     assert isinstance(maker, GenericOp)
     read = AffineMap(len(shape), 0, tuple(AffineExpr.dimension(axis) for axis in order))
     copy = copy_nest(maker, "layout", after, read, shape, None)
-    if not is_product(maker):
+    if copied or not is_product(maker):
         copy.attributes[MATERIALIZED] = UnitAttr()
     return copy
 

@@ -17,7 +17,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, i64
+from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, UnitAttr, i64
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -26,7 +26,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction, shape_of
-from lamina.dialects.loop.nest_attributes import LAYOUT, in_vectors
+from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
 from lamina.dialects.loop.segments import walked_dims
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
@@ -150,8 +150,7 @@ class _Regions:
                 if isinstance(use.operation, GenericOp):
                     seen[use.operation] = None
                 elif moves:
-                    size = value_bytes(value)
-                    region.cost += 2 * size / self.machine.bandwidth(2 * size)
+                    region.cost += self._copy_seconds(value)
             assert isinstance(value.owner, GenericOp)
             seen[value.owner] = None
         for nest in seen:
@@ -208,6 +207,23 @@ class _Regions:
         ):
             return
         nest.attributes[LAYOUT] = DenseArrayBase.from_list(i64, self._order(value))
+        if self._gains_by_copy(value):
+            nest.attributes[LAYOUT_COPY] = UnitAttr()
+
+    def _gains_by_copy(self, value: SSAValue) -> bool:
+        """Whether a product that makes what is no nest's alone had better be copied for that."""
+        product = self.products.get(value.owner)  # pyright: ignore[reportArgumentType]
+        if product is None or self._moves_nothing(value):
+            return False
+        if all(isinstance(use.operation, GenericOp) for use in value.uses):
+            return False
+        assert isinstance(value.owner, GenericOp)
+        return self._saved(value.owner, product) > self._copy_seconds(value)
+
+    def _copy_seconds(self, value: SSAValue) -> float:
+        """Seconds that it takes to copy a value to another order of its axes."""
+        size = 2 * value_bytes(value)
+        return size / self.machine.bandwidth(size)
 
 
 def _filled(columns: int, panel: int) -> float:

@@ -53,6 +53,7 @@ from lamina.passes.schedule.choose_tiles import (
     follows_in_registers,
     register_height,
 )
+from lamina.passes.schedule.choose_turned_panel import choose_turned_panel
 from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct
@@ -78,12 +79,13 @@ def choose_products(
     panel_mode, products = plan.panel_mode, plan.products
     compute_at = None if len(stages) == 1 else ("panel" if panel_mode else "block")
     plan.complete(parallel=forks, compute_at=compute_at)
-    in_registers = panel_mode and follows_in_registers(stages, products, target)
+    along_rows = panel_mode and choose_turned_panel(plan, target)
+    in_registers = not along_rows and panel_mode and follows_in_registers(stages, products, target)
     if in_registers:
         compute_of_tiles(stages[1:], target)
     elif not panel_mode:
         choose_row_followers(plan, target)
-    segments = [] if in_registers else plan.segments
+    segments = [] if in_registers or along_rows else plan.segments
     for segment in segments:
         group_sweeps(segment)
     if plan.is_blocked:
@@ -110,7 +112,7 @@ def choose_products(
         for buffer in scratch.buffers:
             memory.scratch[buffer.memory] = buffer.strides
             memory.flat[buffer.memory] = buffer.memory
-    elif segments:
+    elif segments or along_rows:
         lay_out_panel(next(iter(products)), products, memory)
     for stage, shape in products.items():
         product = PackedProduct.of(stage, shape, blocks, choose_inner_row(stage, shape, target))

@@ -6,6 +6,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
 from lamina.passes.schedule.packed_product import panel_count
 from lamina.passes.schedule.product_task import ProductTask, TaskDomain
@@ -13,6 +14,7 @@ from lamina.passes.schedule.rows import RowSegment, first_loops
 from lamina.passes.schedule.stages import PANEL_START, Stage, is_temporary
 from lamina.passes.schedule.sweeps import allocate_scratch, scheduled_sweeps
 from lamina.passes.schedule.totals_epilogue import run_in_registers
+from lamina.passes.schedule.turned_panel import TurnedPanel, runs_along_rows
 
 
 class PanelEpilogue(ProductTask):
@@ -41,7 +43,8 @@ class PanelEpilogue(ProductTask):
         if lay_out_panel(stage, self.products, self.memory):
             size = self.blocks.size * shape.panel
             self.memory.flat[write.memory] = emit.add(alloca_op(write.element, size))
-        sweeps = scheduled_sweeps(epilogue)
+        turned = self._turned(stage, epilogue) if runs_along_rows(epilogue) else None
+        sweeps = [] if turned is not None else scheduled_sweeps(epilogue)
         allocate_scratch(emit, sweeps, self.memory, self.outputs)
         segment = RowSegment(sweeps, self.memory, self.outputs)
         columns = stage.extents[shape.inner_column]
@@ -53,17 +56,32 @@ class PanelEpilogue(ProductTask):
             if ends.columns is not None:
                 end = inner.least(end, ends.columns)
 
+            here: Envs = {
+                s: {**envs[s], **self.lines.env(s, line), PANEL_START: env[PANEL_START]}
+                for s in epilogue
+            }
+            if turned is not None:
+                turned.emit(inner, here, rows, (start, end))
+                return
+
             def row(deeper: Emitter, at: Index) -> None:
-                here: Envs = {
-                    s: {**envs[s], **self.lines.env(s, line), PANEL_START: env[PANEL_START]}
-                    for s in epilogue
-                }
                 row_envs = self._at_row(deeper, here, at, rows)
                 segment.run(deeper, row_envs, first_loops(sweeps, (start, end)))
 
             inner.each(*rows, 1, row)
 
         self.product(emit, stage, envs[stage], rows, panels, after_panel, each, part)
+
+    def _turned(self, product: Stage, epilogue: list[Stage]) -> TurnedPanel:
+        """What runs the nest behind the product along its rows.
+
+        Raises InputError where there are others, or rows are not divided into blocks.
+        """
+        follower, *others = epilogue
+        if others or not self.blocks.is_blocked:
+            legal = "along rows only of one nest behind a product whose rows are taken in blocks"
+            raise illegal(follower.op, f"vectorize: {legal}")
+        return TurnedPanel(product, follower, self.memory, self.outputs)
 
     def _padded_scratch(self, stage: Stage) -> bool:
         return stage.writes[0].memory in self.memory.local_row

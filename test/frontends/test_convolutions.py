@@ -50,6 +50,21 @@ LAYERS: dict[str, tuple[nn.Module, tuple[int, ...]]] = {
     "windows side by side, 3-d": (nn.ConvTranspose3d(64, 17, 2, 2, bias=False), (1, 64, 5, 8, 7)),
     "one dimension": (nn.Sequential(nn.Conv1d(20, 32, 3, 2), nn.GELU()), (2, 20, 3000)),
     "three dimensions": (nn.Sequential(nn.Conv3d(3, 5, 3), nn.LayerNorm(18)), (2, 3, 16, 20, 20)),
+    "images of powers of two": (
+        nn.Sequential(nn.Conv2d(16, 64, 1), nn.ReLU()),
+        (2, 16, 64, 64),
+    ),
+    "bare, of odd lines": (nn.Conv2d(16, 40, 3, padding=1, bias=False), (2, 16, 17, 19)),
+    "bare, three dimensions": (nn.Conv3d(32, 24, 3, padding=1, bias=False), (2, 32, 4, 4, 4)),
+    "transposed, in phases": (nn.ConvTranspose2d(6, 10, 13, 2, 5, 1), (2, 6, 9, 14)),
+    "transposed, phases of nothing": (
+        nn.ConvTranspose3d(4, 6, 4, 2, 1, 1, groups=2, dilation=2),
+        (2, 4, 5, 3, 4),
+    ),
+    "transposed, phases apart": (
+        nn.ConvTranspose2d(4, 6, (9, 11), (4, 3), (1, 2), dilation=(6, 2)),
+        (1, 4, 5, 7),
+    ),
     "narrow images": (nn.Sequential(nn.Conv2d(64, 80, 3, padding=1), nn.ReLU()), (2, 64, 7, 7)),
 }
 

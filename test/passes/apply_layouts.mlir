@@ -61,3 +61,33 @@ func.func @positions(%x: tensor<2x3xf32>) -> tensor<2x3xf32> {
 }
 // CHECK-LABEL: @positions
 // CHECK:         loop.index 0 : index
+
+// -----
+
+// A product that is to be copied does not write the copy itself.
+func.func @copied(%x: tensor<8x6xf32>, %w: tensor<4x8xf32>) -> tensor<4x6xf32> {
+  %r = loop.generic (o, y, c) in [4, 6, 8] reads(%x[c, y] : tensor<8x6xf32>, %w[o, c] : tensor<4x8xf32>) writes([o, y] add : tensor<4x6xf32>) attributes {lamina.layout = array<i64: 1, 0>, lamina.layout_copy} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x6xf32>
+}
+// CHECK-LABEL: @copied
+// CHECK:         [[R:%\S+]] = loop.generic {{.*}} writes([d0, d1] add : tensor<6x4xf32>)
+// CHECK-NOT:     lamina.layout_copy
+// CHECK:         reads([[R]][d1, d0] : tensor<6x4xf32>) writes([d0, d1] store : tensor<4x6xf32>) attributes {lamina.op = "layout", lamina.materialized}
+
+// -----
+
+// One of which it is not said may: `fold-layout` sees to it.
+func.func @written(%x: tensor<8x6xf32>, %w: tensor<4x8xf32>) -> tensor<4x6xf32> {
+  %r = loop.generic (o, y, c) in [4, 6, 8] reads(%x[c, y] : tensor<8x6xf32>, %w[o, c] : tensor<4x8xf32>) writes([o, y] add : tensor<4x6xf32>) attributes {lamina.layout = array<i64: 1, 0>} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x6xf32>
+}
+// CHECK-LABEL: @written
+// CHECK-NOT:     lamina.materialized

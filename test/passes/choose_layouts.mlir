@@ -131,3 +131,17 @@ func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name =
 }
 // CHECK-LABEL: @main
 // CHECK-NOT:     lamina.layout
+
+// -----
+
+// A product that gains more by its layout than a copy takes is copied for what leaves the program.
+func.func @main(%x: tensor<1x256x16x16xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x256xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x64x16x16xf32> {
+  %c = loop.generic (n, o, y, x, c) in [1, 64, 16, 16, 256] reads(%x[n, c, y, x] : tensor<1x256x16x16xf32>, %w[o, c] : tensor<64x256xf32>) writes([n, o, y, x] add : tensor<1x64x16x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %c : tensor<1x64x16x16xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         attributes {lamina.layout = array<i64: 0, 2, 3, 1>, lamina.layout_copy}

@@ -1,0 +1,89 @@
+"""What follows a product at its panels, and writes along its rows: squares that are turned.
+
+Where a result has a product's columns apart, as a program's images have their channels, vectors of
+a panel would be stored element by element. Rows of a block lie side by side in such a result, so
+that the nest runs with vectors along these, of squares of the panel that are turned in registers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from xdsl.ir import SSAValue
+
+from lamina.dialects.loop.linear import Linear
+from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.loop_ends import end_loops
+from lamina.passes.schedule.memory import Envs, Memory
+from lamina.passes.schedule.rows import RowSegment
+from lamina.passes.schedule.stages import Stage
+from lamina.passes.schedule.sweeps import FIRST_WINDOW, scheduled_sweeps
+
+
+def runs_along_rows(segment: Sequence[Stage]) -> bool:
+    """Whether a stage has its vectors along the last row of the kernel, which blocks divide."""
+    vectors = ((stage, stage.schedule.vectorize) for stage in segment)
+    return any(by is not None and by.dim in stage.rows[-1:] for stage, by in vectors)
+
+
+def with_row_innermost(stage: Stage) -> Stage:
+    """A copy whose last loop is the last row of the kernel."""
+    return replace(stage, rows=stage.rows[:-1], inner=(*stage.inner, stage.rows[-1]))
+
+
+def panel_memory(memory: Memory, product: Stage) -> Memory | None:
+    """Where a stage that has the rows of a block as a loop finds the panel of a product: by the
+    row, not by the number within the block. None where the panel has no axis for the row."""
+    write = product.writes[0]
+    axes = (axis for axis, form in enumerate(write.axes) if form.pure_dim == product.rows[-1])
+    axis = next(axes, None)
+    if axis is None or write.memory not in memory.local_row:
+        return None
+    found = replace(
+        memory,
+        scratch=dict(memory.scratch),
+        shift=dict(memory.shift),
+        local_row=dict(memory.local_row),
+    )
+    pitch = found.local_row.pop(write.memory)
+    found.scratch[write.memory] = {**found.scratch[write.memory], axis: pitch}
+    shift = found.shift.get(write.memory, Linear(()))
+    found.shift[write.memory] = shift.add(Linear(((FIRST_WINDOW, -pitch),)))
+    return found
+
+
+@dataclass(frozen=True)
+class TurnedPanel:
+    """The nest behind a product that runs for all rows of a block, on a panel in scratch."""
+
+    product: Stage
+    follower: Stage
+    memory: Memory
+    outputs: set[SSAValue]
+
+    def emit(
+        self,
+        emit: Emitter,
+        envs: Envs,
+        rows: tuple[Index, Index],
+        columns: tuple[Index, Index],
+    ) -> None:
+        """Append the loops of a panel's `columns` for `rows` of a task that is at `envs`.
+
+        Raises InputError where the panel has no axis for the rows.
+        """
+        memory = panel_memory(self.memory, self.product)
+        if memory is None:
+            reason = "along rows of a product whose result has an axis for them"
+            raise illegal(self.follower.op, f"vectorize: {reason}")
+        copy = with_row_innermost(self.follower)
+        sweeps = scheduled_sweeps([copy])
+        end_loops(sweeps, memory)
+        for sweep in sweeps:  # blocks begin and end at any row
+            memory.ends[sweep] = {1: (), **memory.ends.get(sweep, {})}
+        column, row = copy.inner
+        own = {copy: {**envs[self.follower], FIRST_WINDOW: rows[0]}}
+        bounds = {sweep: {column: columns, row: rows} for sweep in sweeps}
+        RowSegment(sweeps, memory, self.outputs).run(emit, own, bounds)
