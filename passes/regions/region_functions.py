@@ -235,12 +235,15 @@ def _add_made(block: Block, found: set[SSAValue]) -> None:
 
 def can_move(op: Operation) -> bool:
     """Whether an op on values that stay the same is computed before the loop or call: it does not
-    grow its operands, and has no indirect reads, whose checks might fail for nothing."""
+    grow its operands, and has no indirect reads, whose checks might fail for nothing. A copy that
+    fills up panels of a product may grow them, to twice their size at most."""
     if isinstance(op, ReshapeOp):
         return True
     if not isinstance(op, GenericOp) or op.sources:
         return False
-    return sum(map(_elements, op.results)) <= sum(map(_elements, op.operands))
+    fills_up = is_copy(op) and op.pad_values[0] is not None
+    most = sum(map(_elements, op.operands)) * (2 if fills_up else 1)
+    return sum(map(_elements, op.results)) <= most
 
 
 def _elements(value: SSAValue) -> int:

@@ -129,3 +129,50 @@ func.func private @do(%a: tensor<4xf32>, %b: tensor<4x4xf32>, %c: tensor<4x4xf32
 // CHECK:         control.repeat from(%x) each([[V]], [[W]]) with([[S]])
 // CHECK:         func.func private @do(%a: tensor<4xf32>, %turned: tensor<4x4xf32>, %same: tensor<4x4xf32>)
 // CHECK-NEXT:      %s = loop.generic
+
+// -----
+
+// Panels of a product that are filled up are packed in front of the loop; a pad that makes three elements of one stays.
+func.func @main(%x: tensor<4xf32>, %w: tensor<4x6xf32>) -> tensor<4xf32> {
+  %r = control.while from(%x) with(%w) : (tensor<4xf32>, tensor<4x6xf32>) -> tensor<4xf32> test {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4x6xf32>):
+    %t = func.call @test(%a, %b) : (tensor<4xf32>, tensor<4x6xf32>) -> tensor<i1>
+    control.yield %t : tensor<i1>
+  } do {
+  ^bb0(%a: tensor<4xf32>, %b: tensor<4x6xf32>):
+    %s = func.call @body(%a, %b) : (tensor<4xf32>, tensor<4x6xf32>) -> tensor<4xf32>
+    control.yield %s : tensor<4xf32>
+  }
+  func.return %r : tensor<4xf32>
+}
+func.func private @test(%a: tensor<4xf32>, %b: tensor<4x6xf32>) -> tensor<i1> attributes {lamina.region} {
+  %t = loop.generic (i) in [4] reads(%a[i] : tensor<4xf32>) writes([] and : tensor<i1>) {
+  ^bb0(%p: f32):
+    %m = arith.cmpf olt, %p, %p : f32
+    loop.yield %m : i1
+  }
+  func.return %t : tensor<i1>
+}
+func.func private @body(%a: tensor<4xf32>, %b: tensor<4x6xf32>) -> tensor<4xf32> attributes {lamina.region} {
+  %panels = loop.generic (n, k, c) in [2, 4, 4] reads(%b[k, n * 4 + c] pad 0.0 : f32 : tensor<4x6xf32>) writes([n, k, c] store : tensor<2x4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %wide = loop.generic (i, j) in [4, 18] reads(%b[i, j - 6] pad 0.0 : f32 : tensor<4x6xf32>) writes([i, j] store : tensor<4x18xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %s = loop.generic (k, n, c) in [4, 2, 4] reads(%a[k] : tensor<4xf32>, %panels[n, k, c] : tensor<2x4x4xf32>, %wide[k, n + c] : tensor<4x18xf32>) writes([k] add : tensor<4xf32>) {
+  ^bb0(%p: f32, %q: f32, %z: f32):
+    %m = arith.mulf %p, %q : f32
+    %y = arith.addf %m, %z : f32
+    loop.yield %y : f32
+  }
+  func.return %s : tensor<4xf32>
+}
+// CHECK:         func.func @main
+// CHECK:           loop.generic (d0, d1, d2) in [2, 4, 4]
+// CHECK:           control.while
+// CHECK:         func.func private @body
+// CHECK-NOT:       in [2, 4, 4]
+// CHECK:           loop.generic (d0, d1) in [4, 18]
