@@ -82,6 +82,30 @@ LONG_DOT = 256
 """Terms that make up for folding a vector at the end of each dot product."""
 FEW_ROWS = 8
 """Rows side by side that fill half a register tile: fewer are joined with those behind them."""
+IN_PLACE_ROWS = 128
+"""Rows up to which columns of the call are read where they stand, not packed. One thread of a
+loaded Sapphire Rapids, packed and in place, us: 2x512x512 19 and 9, 4x768x3072 733 and 466,
+16x512x16384 4,148 and 2,761, 32x512x512 121 and 93, 64x3072x768 2,291 and 1,945, 128x768x768 939
+and 880."""
+IN_PLACE_VECTORS = (8, 6, 4, 3, 2)
+"""Vectors of their panels where one register tile has all rows, by preference."""
+LEAST_WIDE_VECTORS = 4
+"""Vectors of wide panels at least. More rows than their tiles have take panels of three, where
+these divide the columns, or two: 64x768x3072 takes 2,273 us in three, 2,356 in four, 2,408 in
+two."""
+FEW_TILE_ROWS = 16
+"""Rows up to which those are four rather than two: 16x512x16384 takes 2,761 us in panels of four
+vectors, 3,530 in two; 32x512x512 107 and 93."""
+LONG_LINE_BYTES = 1 << 15
+"""Bytes from one row of columns to the next that make four gain whatever the rows: 32x1024x8192
+takes 4,747 us for 5,751, 64x512x16384 8,769 for 9,563, but 48x1024x4096 3,004 for 2,918."""
+LEAST_IN_PLACE_TERMS = 32
+"""Terms of their sums at least: with fewer the rows of the operand are as few as those of the
+result. A guess."""
+IN_PLACE_SHARE = 3
+"""Of the nearest cache, which a block of the terms of such a panel may fill: its lines lie a row of
+the operand apart, on other pages. 8x768x3072 in panels of four vectors takes 575 us in blocks of 64
+terms, 611 of 128, 814 at once; 8x3072x768 in three 603 in blocks of 64, 882 at once."""
 LEAST_DOT_ROWS = 7
 """Rows that are packed in lanes of dot products, of which there are 16, at least: by 2048x2048 they
 take 254 us however many there are, and 40 us each in f32 (two cores of a Zen 5)."""

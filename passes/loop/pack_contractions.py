@@ -55,6 +55,7 @@ from lamina.passes.cost.product_limits import (
 from lamina.passes.cost.tile_cost import panel_vectors
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
+from lamina.passes.loop.in_place_panels import in_place_panel
 from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import change, rebuild
 from lamina.passes.loop.packing import copy_nest, is_constant
@@ -94,12 +95,12 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         return False
     if target.multiplies_tiles and pack_pairs(shape, invariants, least_rows=1):
         return False
-    in_place = dots_in_place(shape, invariants, target)
-    if in_place and shape.size(shape.rows) <= FEW_DOT_ROWS:
+    has_dots = dots_in_place(shape, invariants, target)
+    if has_dots and shape.size(shape.rows) <= FEW_DOT_ROWS:
         return False
     if target.dots_pairs and pack_pairs(shape, invariants, least_rows=LEAST_DOT_ROWS):
         return False
-    if in_place:
+    if has_dots:
         return False
     shape = _joined(shape)
     op = shape.op
@@ -109,16 +110,17 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
     if not in_vectors(element):
         return False
     stays = is_constant(operand, invariants)
-    if not stays and shape.size(shape.rows) < _least_rows(shape):
+    lanes = target.lanes(element.bitwidth)  # pyright: ignore[reportAttributeAccessIssue]
+    in_place = None if stays else in_place_panel(shape, lanes, target)
+    if not stays and in_place is None and shape.size(shape.rows) < _least_rows(shape):
         return False
     if forms_of(op.read_maps[shape.b], op.extents) is None or 0 in op.extents:
         return False
-    lanes = target.lanes(element.bitwidth)  # pyright: ignore[reportAttributeAccessIssue]
     columns = op.extents[shape.inner_column]
-    panel = panel_width(columns, lanes)
+    panel = in_place or panel_width(columns, lanes)
     if stays and panel == lanes * PANEL_VECTORS:
         panel = lanes * panel_vectors(columns, lanes, target)
-    step = 0 if stays else _line_step(shape)
+    step = 0 if stays or in_place else _line_step(shape)
     if step:
         if shape.size(shape.rows) < MIN_WINDOW_ROWS:
             return False
@@ -128,7 +130,7 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
     block = op.parent_block()
     assert block is not None
     inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
-    if step != 1:
+    if step != 1 and in_place is None:
         packed, maps[shape.b] = _packing_nest(shape, panel)
         block.insert_op_before(packed, op)
         inputs[shape.b], pads[shape.b] = packed.res[0], None

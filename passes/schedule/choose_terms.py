@@ -12,6 +12,7 @@ from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.kernel_model import LONG_PANEL, PACKED_TERMS, TERMS_AHEAD, TURNED_TERMS
 from lamina.passes.cost.product_limits import (
     CHAIN,
+    IN_PLACE_SHARE,
     LEAST_BLOCKED_ROWS,
     LONG_TILE_SUM,
     MOST_TOGETHER,
@@ -98,8 +99,21 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
         together = MOST_TOGETHER if in_lines else 1
         small = terms * row_bytes * together <= target.l2_bytes // 4
         return None if small else PACKED_TERMS if in_lines else TURNED_TERMS
+    if _is_apart(stage, shape, summed[0]):
+        most = target.l1d_bytes // IN_PLACE_SHARE // row_bytes
+        return None if terms <= most else _even_block(terms, most)
     if terms * row_bytes < target.l2_bytes // LONG_PANEL:
         return None
     most = max(SUM_UNROLL, min(target.l1d_bytes // row_bytes, max(CHAIN, isqrt(terms))))
+    return _even_block(terms, most)
+
+
+def _even_block(terms: int, most: int) -> int:
+    """So many terms at most in each of blocks that are about equal."""
     size = -(-terms // -(-terms // most))
     return -(-size // SUM_UNROLL) * SUM_UNROLL
+
+
+def _is_apart(stage: Stage, shape: Contraction, term: int) -> bool:
+    """Whether columns are read where they stand, a row of the operand for each term."""
+    return not shape.task_packed and stage.reads[shape.b].stride(term) > (shape.panel or 1)

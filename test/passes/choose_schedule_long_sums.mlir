@@ -29,3 +29,15 @@ func.func private @short(%a: memref<300x1024xf32>, %b: memref<4x1024x32xf32>, %o
   }
   func.return
 }
+
+// Columns that are read where they stand: blocks of terms stay in the nearest cache, and on few pages, whatever the rows.
+func.func private @in_place(%a: memref<4x3072xf32>, %b: memref<3072x768xf32>, %c: memref<4x768xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [4, 768, 3072] reads(%a[m, k] : memref<4x3072xf32>, %b[k, n] : memref<3072x768xf32>) writes([m, n] add into %c : memref<4x768xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.packing = #loop.packing<panel = 64, pack_at = call>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @in_place
+// CHECK:         terms = {{[0-9]+}}

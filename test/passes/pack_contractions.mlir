@@ -241,18 +241,18 @@ func.func @parts(%w: tensor<40x6x4xf32>, %x: tensor<40x33xf32>) -> (tensor<6x2x3
 // -----
 
 // What two products read is packed once.
-func.func @main(%a: tensor<64x32xf32>, %d: tensor<48x32xf32>, %b: tensor<32x96xf32>) -> (tensor<64x96xf32>, tensor<48x96xf32>) {
-  %p = loop.generic (m, n, k) in [64, 96, 32] reads(%a[m, k] : tensor<64x32xf32>, %b[k, n] : tensor<32x96xf32>) writes([m, n] add : tensor<64x96xf32>) {
+func.func @main(%a: tensor<192x32xf32>, %d: tensor<160x32xf32>, %b: tensor<32x96xf32>) -> (tensor<192x96xf32>, tensor<160x96xf32>) {
+  %p = loop.generic (m, n, k) in [192, 96, 32] reads(%a[m, k] : tensor<192x32xf32>, %b[k, n] : tensor<32x96xf32>) writes([m, n] add : tensor<192x96xf32>) {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
   }
-  %q = loop.generic (m, n, k) in [48, 96, 32] reads(%d[m, k] : tensor<48x32xf32>, %b[k, n] : tensor<32x96xf32>) writes([m, n] add : tensor<48x96xf32>) {
+  %q = loop.generic (m, n, k) in [160, 96, 32] reads(%d[m, k] : tensor<160x32xf32>, %b[k, n] : tensor<32x96xf32>) writes([m, n] add : tensor<160x96xf32>) {
   ^bb0(%x: f32, %y: f32):
     %v = arith.mulf %x, %y : f32
     loop.yield %v : f32
   }
-  func.return %p, %q : tensor<64x96xf32>, tensor<48x96xf32>
+  func.return %p, %q : tensor<192x96xf32>, tensor<160x96xf32>
 }
 // CHECK-LABEL: func.func @main
 // CHECK:         [[PACKED:%\S+]] = loop.generic {{.*}}"pack"

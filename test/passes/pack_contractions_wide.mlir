@@ -31,13 +31,13 @@ func.func @others(%a: tensor<128x40xf32>, %b: tensor<40x128xf32> {lamina.kind = 
 // -----
 
 // Panels of two vectors are packed in calls.
-func.func @in_calls(%a: tensor<128x40xf32>, %b: tensor<40x96xf32>) -> tensor<128x96xf32> {
-  %r = loop.generic (m, n, k) in [128, 96, 40] reads(%a[m, k] : tensor<128x40xf32>, %b[k, n] : tensor<40x96xf32>) writes([m, n] add : tensor<128x96xf32>) {
+func.func @in_calls(%a: tensor<256x40xf32>, %b: tensor<40x96xf32>) -> tensor<256x96xf32> {
+  %r = loop.generic (m, n, k) in [256, 96, 40] reads(%a[m, k] : tensor<256x40xf32>, %b[k, n] : tensor<40x96xf32>) writes([m, n] add : tensor<256x96xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
-  func.return %r : tensor<128x96xf32>
+  func.return %r : tensor<256x96xf32>
 }
 // CHECK-LABEL: @in_calls
 // CHECK:         #loop.packing<panel = 32, pack_at = call>
