@@ -1,4 +1,4 @@
-"""Products of few rows by columns of the call, which are read where they stand (`in_place_panels`)."""
+"""Products of few rows by columns of the call, read where they stand (`in_place_panels`)."""
 
 import numpy as np
 import pytest
