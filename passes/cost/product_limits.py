@@ -102,10 +102,16 @@ takes 4,747 us for 5,751, 64x512x16384 8,769 for 9,563, but 48x1024x4096 3,004 f
 LEAST_IN_PLACE_TERMS = 32
 """Terms of their sums at least: with fewer the rows of the operand are as few as those of the
 result. A guess."""
-IN_PLACE_SHARE = 3
-"""Of the nearest cache, which a block of the terms of such a panel may fill: its lines lie a row of
-the operand apart, on other pages. 8x768x3072 in panels of four vectors takes 575 us in blocks of 64
-terms, 611 of 128, 814 at once; 8x3072x768 in three 603 in blocks of 64, 882 at once."""
+IN_PLACE_TERMS = 16
+"""Terms of a block of such a sum: lines of a panel lie a row of the operand apart, on other pages,
+and often share sets of the nearest cache, which has 8 to 12 ways. In blocks of 16, of 64 and at
+once 8x4096x4096 takes 5,821, 9,015 and 9,032 us, 16x768x3072 594, 760 and 1,251, 8x3072x768 (64
+and at once) 603 and 882; 32x512x512 takes 90, 92 and 121."""
+FEW_BLOCKED_ROWS = 32
+"""Rows up to which blocks have so few terms: of more, totals leave the registers too often."""
+MORE_ROWS_TERMS = 48
+"""Terms of a block of those: 64x768x3072 takes 2,005 us for 2,269 in blocks of 16, 128x768x768 976
+for 1,074."""
 LEAST_DOT_ROWS = 7
 """Rows that are packed in lanes of dot products, of which there are 16, at least: by 2048x2048 they
 take 254 us however many there are, and 40 us each in f32 (two cores of a Zen 5)."""

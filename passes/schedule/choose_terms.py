@@ -12,9 +12,11 @@ from lamina.dialects.loop.tiles import TILE_ROWS, TILE_TERMS
 from lamina.passes.cost.kernel_model import LONG_PANEL, PACKED_TERMS, TERMS_AHEAD, TURNED_TERMS
 from lamina.passes.cost.product_limits import (
     CHAIN,
-    IN_PLACE_SHARE,
+    FEW_BLOCKED_ROWS,
+    IN_PLACE_TERMS,
     LEAST_BLOCKED_ROWS,
     LONG_TILE_SUM,
+    MORE_ROWS_TERMS,
     MOST_TOGETHER,
     SUM_BLOCK,
     SUM_UNROLL,
@@ -100,7 +102,8 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
         small = terms * row_bytes * together <= target.l2_bytes // 4
         return None if small else PACKED_TERMS if in_lines else TURNED_TERMS
     if _is_apart(stage, shape, summed[0]):
-        most = target.l1d_bytes // IN_PLACE_SHARE // row_bytes
+        few = stage.extents[stage.rows[-1]] <= FEW_BLOCKED_ROWS
+        most = IN_PLACE_TERMS if few else MORE_ROWS_TERMS
         return None if terms <= most else _even_block(terms, most)
     if terms * row_bytes < target.l2_bytes // LONG_PANEL:
         return None
