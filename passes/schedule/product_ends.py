@@ -71,12 +71,15 @@ class ProductEnds:
 
     def read(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> ReadEnds:
         """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
-        found = [
+        panels, columns = (
             None if digit is None else ends_of(emit, [digit], flat)[0].end
-            for digit in (self.panels, self.columns, self.terms)
-        ]
+            for digit in (self.panels, self.columns)
+        )
+        terms = None  # there may be none, as in what is packed in front of the sum
+        if self.terms is not None:
+            terms = ends_of(emit, [self.terms], flat, least=0)[0].end
         around = {dim: ends_of(emit, [d], flat)[0].end for dim, d in self.around.items()}
-        return ReadEnds(*found, around=around)
+        return ReadEnds(panels, columns, terms, around)
 
 
 def noted_sum(op: GenericOp, shape: Contraction) -> tuple[int, int] | None:

@@ -239,6 +239,15 @@ class Largest(nn.Module):
         return x.argmax(1), x.amax(1)
 
 
+class LongSum(nn.Module):
+    """A sum over an open number of rows, each of its operands copied: there may be none."""
+
+    def forward(self, x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        return x.t() @ y
+
+
+TERMS = (17, 0, 1, 200)
+
 ROWS = (1, 2, 3, 4, 5, 7, 9, 63, 170, 1023, 1024)
 
 SHAPES = ((3, 5), (1, 2), (4, 16), (2, 17), (16, 3), (5, 33), (3, 5), (17, 2), (3, 64))
@@ -298,6 +307,17 @@ def judge_rows() -> None:
         assert ("prefetch_rows" if calls is ids else "jam") in schedules
 
 
+def judge_sums() -> None:
+    """Exports a product whose sum has an open number of terms, and runs it with none, too."""
+    terms = Dim("terms", max=256)
+    given = torch.zeros(17, 512), torch.zeros(17, 512)
+    exported = torch.export.export(LongSum(), given, dynamic_shapes=({0: terms}, {0: terms}))
+    compiled = lamina.compile(exported, versions="padded")
+    for count in TERMS:
+        x, y = torch.randn(count, 512), torch.randn(count, 512)
+        torch.testing.assert_close(compiled(x, y), x.t() @ y, rtol=1e-4, atol=1e-4)
+
+
 def main(*arguments: str) -> None:
     """Each way in turn, and says so when all its programs ran.
 
@@ -320,8 +340,8 @@ def main(*arguments: str) -> None:
 
 def judge_all(how: str, programs: Sequence[nn.Module], batches: Sequence[int]) -> None:
     """Runs programs one way; those of rows and batches are their own."""
-    if how == "rows":
-        return judge_rows()
+    if how in ("rows", "sums"):
+        return judge_rows() if how == "rows" else judge_sums()
     if how == "batches":
         for program in BATCHED:
             judge_batches(program, batches)
