@@ -58,6 +58,10 @@ worth a barrier: 16x2048x16 takes 0.65 of the time in two parts, 128x2048x32 0.5
 LEAST_PRODUCT_POINTS = 1 << 25
 """The same of several panels, which threads share otherwise: 64x2048x64 takes 1.08 of the time in
 two parts, 64x4096x64 as long, 64x16384x64 0.92 (two threads of a Sapphire Rapids)."""
+LEAST_LONG_POINTS = 3 << 19
+"""The same of several panels whose sum is long enough for more than all parts: 2x20000x44 takes
+0.44 of the time in eight parts, 16x8192x40 0.34, 2x16384x64 0.83, 16x12000x100 0.65, 8x4096x40 1.24
+(two threads of a Sapphire Rapids). Parts keep digits, too: eight have a third of one's error."""
 COLUMN_PARTS = 16
 """Parts to aim for there: each writes a whole row of results."""
 LEAST_PART_ROWS = 32

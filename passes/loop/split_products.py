@@ -22,6 +22,7 @@ from lamina.dialects.loop import GenericOp, before_reshapes
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.passes.cost.fusion_limits import (
+    LEAST_LONG_POINTS,
     LEAST_PANEL_POINTS,
     LEAST_PART_TERMS,
     LEAST_PRODUCT_POINTS,
@@ -89,8 +90,9 @@ def _most_parts(shape: Contraction, terms: int, target: Target) -> int:
         is_long_run = columns > ROW_COLUMNS
         return 1 if is_long_run or points < LEAST_PANEL_POINTS else terms // LEAST_ROW_TERMS
     panel = PANEL_VECTORS * target.lanes(32)
-    least = LEAST_PANEL_POINTS if columns <= panel else LEAST_PRODUCT_POINTS
-    return 1 if points < least else terms // (LEAST_PART_TERMS * max(rows, columns))
+    parts = terms // (LEAST_PART_TERMS * max(rows, columns))
+    least = LEAST_LONG_POINTS if parts > PRODUCT_PARTS else LEAST_PRODUCT_POINTS
+    return 1 if points < (LEAST_PANEL_POINTS if columns <= panel else least) else parts
 
 
 def _comes_from_outside(values: Iterable[SSAValue]) -> bool:

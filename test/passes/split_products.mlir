@@ -43,6 +43,29 @@ func.func @panels(%a: tensor<512x16384xf32>, %b: tensor<16384x64xf32>, %d: tenso
 
 // -----
 
+// Few points are enough where a sum has eight terms in each part for each row and column, and more.
+func.func @long(%a: tensor<16x8192xf32>, %b: tensor<8192x40xf32>, %d: tensor<8x4096xf32>, %e: tensor<4096x40xf32>)
+    -> (tensor<16x40xf32>, tensor<8x40xf32>) {
+  %c = loop.generic (d0, d1, d2) in [16, 40, 8192] reads(%a[d0, d2] : tensor<16x8192xf32>, %b[d2, d1] : tensor<8192x40xf32>) writes([d0, d1] add : tensor<16x40xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    loop.yield %p : f32
+  }
+  %f = loop.generic (d0, d1, d2) in [8, 40, 4096] reads(%d[d0, d2] : tensor<8x4096xf32>, %e[d2, d1] : tensor<4096x40xf32>) writes([d0, d1] add : tensor<8x40xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %p = arith.mulf %x, %y : f32
+    loop.yield %p : f32
+  }
+  func.return %c, %f : tensor<16x40xf32>, tensor<8x40xf32>
+}
+// CHECK-LABEL: func.func @long
+// CHECK: in [8, 16, 40, 1024]
+// CHECK: in [8, 16, 40]
+// CHECK: in [8, 40, 4096]
+// CHECK-NOT: loop.generic
+
+// -----
+
 // Ordinary products, batches of them, and rows of dot products stay whole.
 func.func @whole(%a: tensor<512x2048xf32>, %b: tensor<2048x512xf32>, %d: tensor<4x16x4096xf32>, %e: tensor<4x4096x16xf32>, %v: tensor<65536xf32>, %w: tensor<16x65536xf32>)
     -> (tensor<512x512xf32>, tensor<4x16x16xf32>, tensor<16xf32>) {

@@ -25,7 +25,8 @@ class Product(torch.nn.Module):
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.bfloat16], ids=str)
 @pytest.mark.parametrize("turned", [False, True], ids=["plain", "turned"])
 @pytest.mark.parametrize(
-    "rows, terms, columns", [(16, 4096, 16), (7, 30000, 9), (130, 9000, 33), (1, 65536, 20)]
+    "rows, terms, columns",
+    [(16, 4096, 16), (7, 30000, 9), (130, 9000, 33), (16, 12000, 100), (1, 65536, 20)],
 )
 def test_parts_are_the_product(
     rows: int, terms: int, columns: int, turned: bool, dtype: torch.dtype
