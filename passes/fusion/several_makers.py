@@ -42,6 +42,10 @@ def shared_rows(
         return Refusal("the result is read beyond its edge")
     if any(value.owner in others for value in op.sources):
         return Refusal("the result is read through computed indices")
+    if _hands_over(others, [nest for nest in members if nest is not op]) or _hands_over(
+        members, others
+    ):
+        return Refusal("another nest of one kernel reads what the other makes, but stayed apart")
     own = {nest: rows[nest] for nest in others}
     kept = len(rows[op])
     for number, value in edges:
@@ -74,6 +78,12 @@ def shared_rows(
     costly = rows_cost(nests, products, parallel, spared, machine)
     few = few_rows_cost(nests, products, shorter, parallel, spared, machine)
     return costly or few or kept
+
+
+def _hands_over(makers: Sequence[GenericOp], readers: Sequence[GenericOp]) -> bool:
+    """Whether readers read what makers make: rows of these are aligned when a reader is placed."""
+    made = {value for nest in makers for value in nest.res}
+    return any(value in made for nest in readers for value in nest.operands)
 
 
 def _is_open_inside(nest: GenericOp, rows: Sequence[int]) -> bool:
