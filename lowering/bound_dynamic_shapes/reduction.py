@@ -135,15 +135,36 @@ def reduction(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
         tensor = _first_in_order(tensor, b)
         if tensor.rank == 1:
             dims = [0]
-    neutral = _NEUTRAL[packet](element_of(tensor.value))
-    values = {**op.args(), "self": b.filled(tensor, neutral, dims)}
-    if values.get("dim") not in (None, []):
-        values["dim"] = (
-            dims[0] if isinstance(values["dim"], int) and name == op.overload_name else dims
-        )
-    made = b.op(name, **values).results
-    sizes = kept_sizes(tensor, dims, bool(values.get("keepdim", False)))
+    keepdim = bool(op.args().get("keepdim", False))
+    is_plain = element_of(tensor.value) in (f32, f64)
+    if packet == "logsumexp" and is_plain and any(tensor.sizes[d] is not None for d in dims):
+        made: Sequence[SSAValue] = [_logsumexp(tensor, dims, keepdim, b)]
+    else:
+        neutral = _NEUTRAL[packet](element_of(tensor.value))
+        values = {**op.args(), "self": b.filled(tensor, neutral, dims)}
+        if values.get("dim") not in (None, []):
+            values["dim"] = (
+                dims[0] if isinstance(values["dim"], int) and name == op.overload_name else dims
+            )
+        made = b.op(name, **values).results
+    sizes = kept_sizes(tensor, dims, keepdim)
     return [reduced_groups(Bounded(value, sizes), given, places, b) for value in made]
+
+
+def _logsumexp(tensor: Bounded, dims: Sequence[int], keepdim: bool, b: BoundBuilder) -> SSAValue:
+    """max + log(sum(exp(x - max))), an infinite max replaced by 0.
+
+    The exponentials are masked, not the elements: so that each sum is seen to end at what counts,
+    whatever stands in its rows.
+    """
+    element = element_of(tensor.value)
+    best = b("amax.default", b.filled(tensor, least_of(element), dims), list(dims), True)
+    best = b.where(b("logical_not.default", b("isinf.default", best)), best, 0.0)
+    exponentials = b("exp.default", b("sub.Tensor", tensor.value, best))
+    masked = b.filled(Bounded(exponentials, tensor.sizes), 0.0, dims)
+    total = b("sum.dim_IntList", masked, list(dims), True)
+    made = b("add.Tensor", b("log.default", total), best)
+    return made if keepdim else b("squeeze.dims", made, list(dims))
 
 
 def _first_in_order(tensor: Bounded, b: BoundBuilder) -> Bounded:

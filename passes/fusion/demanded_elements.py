@@ -12,7 +12,7 @@ or whether to fail, is demanded whole.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import prod
@@ -56,12 +56,19 @@ class Demands:
     """What is demanded of values so far: what all readers agree on. Others are not read.
 
     Where the size at which one ends is one of `multiples`, of another by a factor, as many groups
-    of so many elements are demanded, too.
+    of so many elements are demanded, too. Outside of the limits that `undefined` has of a value
+    nobody depends on it, unless it decides where something is read, or whether it fails.
     """
 
-    def __init__(self, multiples: Mapping[SSAValue, tuple[SSAValue, int]] | None = None) -> None:
+    def __init__(
+        self,
+        multiples: Mapping[SSAValue, tuple[SSAValue, int]] | None = None,
+        undefined: Mapping[SSAValue, Demand] | None = None,
+    ) -> None:
         self._found: dict[SSAValue, Demand] = {}
+        self._decisive: set[SSAValue] = set()
         self._multiples = {} if multiples is None else multiples
+        self._undefined = {} if undefined is None else undefined
 
     def need(self, value: SSAValue, demand: Demand) -> None:
         """Another reader of a value."""
@@ -71,7 +78,18 @@ class Demands:
 
     def of(self, value: SSAValue) -> Demand | None:
         """None if nothing reads the value."""
-        return self._found.get(value)
+        demand = self._found.get(value)
+        if demand is None or value in self._decisive:
+            return demand
+        return demand | self._undefined.get(value, EVERYTHING)
+
+    def decide(self, values: Iterable[SSAValue]) -> None:
+        """Where something is read, or whether it fails, depends on these."""
+        self._decisive.update(values)
+
+    def is_decisive(self, value: SSAValue) -> bool:
+        """Whether that depends on a value."""
+        return value in self._decisive
 
     def _groups(self, limit: Limit) -> Iterator[Limit]:
         end = limit.end

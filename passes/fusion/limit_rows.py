@@ -64,6 +64,7 @@ from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
 from lamina.passes.fusion.sum_ends import note_sum_ends
+from lamina.passes.fusion.undefined_padding import undefined_arguments
 from lamina.passes.fusion.unstructured_demand import (
     Unstructured,
     UnstructuredDemand,
@@ -108,6 +109,7 @@ class _Program:
         block = function.body.block
         for argument in block.args:
             self._facts.note_count(argument)
+        self._facts.undefined.update(undefined_arguments(function))
         for op in block.ops:
             self._follow(op)
         demands = need_results(function, self._facts)
@@ -152,10 +154,12 @@ class _Program:
         }
         facts.name_counts(kernel, call)
         returned = facts.through(kernel)
-        within = Demands(self._facts.multiples)
+        within = Demands(self._facts.multiples, facts.undefined)
         for value, result in zip(returned, call.res, strict=True):
             if (demand := demands.of(result)) is not None:
                 within.need(value, demand)
+            if demands.is_decisive(result):
+                within.decide([value])
         rows: Rows = {}
         copied: Rows = {}
         points: dict[GenericOp, Points] = {}
@@ -182,6 +186,8 @@ class _Program:
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
+            if within.is_decisive(argument):
+                demands.decide([value])
 
     def _kernel(self, call: func.CallOp) -> func.FuncOp | None:
         return self._kernels.get(call.callee.string_value())

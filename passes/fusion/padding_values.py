@@ -146,8 +146,10 @@ def paddings_of(
     ]
     operands = read_paddings(nest.block.args, reads, known)
     for argument, pad in zip(nest.block.args, nest.pad_values, strict=False):
-        if pad is not None:
-            operands.pop(argument, None)
+        if pad is not None and argument in operands:
+            beyond = pad.value.data if isinstance(pad, FloatAttr | IntegerAttr) else None
+            own = operands[argument].items()
+            operands[argument] = {at: number for at, number in own if _same(number, beyond)}
     values = PaddingValues(nest.block, operands, demand.truth)
     written = demand.touched(nest.res[result], nest.write_maps[result])
     found: dict[Limit, Number] = {}

@@ -22,7 +22,7 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
     end = function.body.block.last_op
     if not isinstance(end, func.ReturnOp) or (cuts := _cuts(function, end)) is None:
         return None
-    demands = Demands(facts.multiples)
+    demands = Demands(facts.multiples, facts.undefined)
     for value, sizes in zip(end.operands, cuts, strict=True):
         counts = [facts.counts.get(size) if size else None for size in sizes]
         for count, extent in zip(counts, shape_of(value), strict=False):
@@ -30,6 +30,8 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
                 facts.most[count] = min(extent, facts.most.get(count, extent))
         wanted = _prefix(shape_of(value), counts) if sizes else EVERYTHING
         demands.need(value, wanted)
+        if not sizes:
+            demands.decide([value])
     return demands
 
 

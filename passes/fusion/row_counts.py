@@ -33,8 +33,10 @@ from lamina.passes.fusion.element_limits import (
     End,
     Reach,
 )
+from lamina.passes.fusion.masked_points import MaskedPoints
 from lamina.passes.fusion.outline_kernels import KERNEL, kernel_functions
 from lamina.passes.fusion.padding_values import Paddings, paddings_of
+from lamina.passes.fusion.undefined_padding import undefined_results
 
 _NUMBER = TensorType(i64, [])
 
@@ -55,6 +57,8 @@ class CountFacts:
         default_factory=dict[SSAValue, tuple[SSAValue, int]]
     )
     """Of sizes that kernels compute: the size of which they are a multiple, and the factor."""
+    undefined: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
+    """Outside of which limits elements follow from what callers left behind an argument's."""
 
     def note_count(self, value: SSAValue) -> None:
         """A value of the program that may be a size: its own, if it is no copy of another."""
@@ -83,6 +87,8 @@ class CountFacts:
             self.prefixes.add(value)
         if other in known.paddings:
             self.paddings[value] = known.paddings[other]
+        if other in known.undefined:
+            self.undefined[value] = known.undefined[other]
 
     def reshaped(self, op: ReshapeOp) -> None:
         """The same elements; nothing is known of complex numbers by their parts, nor of parts."""
@@ -118,11 +124,14 @@ class CountFacts:
         return ()
 
     def follow_op(self, op: Operation) -> None:
-        """Follow a reshape or a pointwise nest; of others nothing is known."""
+        """Follow a reshape or a nest; of others nothing is known."""
         if isinstance(op, ReshapeOp):
             self.reshaped(op)
-        elif isinstance(op, GenericOp) and op.is_pointwise:
-            self.follow(op)
+        elif isinstance(op, GenericOp):
+            within = MaskedPoints(op, self.masks, self.counts)
+            self.undefined |= undefined_results(op, self.undefined, within, self.prefixes)
+            if op.is_pointwise:
+                self.follow(op)
 
     def follow(self, nest: GenericOp) -> None:
         """Follow a pointwise nest: its results may be sizes, or masks."""

@@ -50,6 +50,7 @@ from lamina.passes.fusion.masked_points import MaskedPoints
 from lamina.passes.fusion.padding_values import PaddingValues, read_paddings
 from lamina.passes.fusion.row_counts import CountFacts
 from lamina.passes.fusion.row_limits import RowLimit, row_limits
+from lamina.passes.fusion.undefined_padding import decisive_operands
 
 Unstructured = ScanOp | ScatterOp | SegmentReduceOp | SortOp | FourierOp
 
@@ -115,6 +116,8 @@ def demanded_points(op: Operation, demands: Demands, facts: CountFacts) -> AnyDe
     if isinstance(op, ReshapeOp):
         if (demand := demands.of(op.result)) is not None:
             demands.need(op.source, before_reshape(op, demand))
+        if demands.is_decisive(op.result):
+            demands.decide([op.source])
     elif isinstance(op, GenericOp):
         results = [demands.of(result) for result in op.res]
         found = NestDemand(op, results, facts.masks, facts.counts)
@@ -122,10 +125,16 @@ def demanded_points(op: Operation, demands: Demands, facts: CountFacts) -> AnyDe
         found = UnstructuredDemand(op, [demands.of(result) for result in op.res], facts)
     else:
         for inner in op.walk():
+            demands.decide(inner.operands)
             for operand in inner.operands:
                 demands.need(operand, EVERYTHING)
     if found is not None:
         found.add_to(demands)
+        decisive = [demands.is_decisive(result) for result in op.results]
+        if isinstance(op, GenericOp):
+            demands.decide(decisive_operands(op, decisive))
+        else:
+            demands.decide(op.operands if any(decisive) else _decisive_operands(op))
     return found
 
 
@@ -250,9 +259,24 @@ def _taken_elements(op: SortOp, facts: CountFacts) -> Points:
     )
 
 
-def _decisive(op: OrderedNest) -> set[SSAValue]:
-    """The operands on which it depends where the body reads, or whether it fails."""
-    wanted: set[SSAValue] = set()
+def _decisive_operands(op: Operation) -> set[SSAValue]:
+    """Of what is a kernel of its own: operands on which it depends where it reads or writes, or
+    whether it fails."""
+    if not isinstance(op, OrderedNest):
+        return set()
+    places = (*op.places, op.mask) if isinstance(op, ScatterOp) else ()
+    found = _decisive(op, [value for value in places if value is not None])
+    return found | {v for v in op.operands if v not in op.inputs and not _is_copied(op, v)}
+
+
+def _is_copied(op: OrderedNest, value: SSAValue) -> bool:
+    return isinstance(op, ScatterOp) and value is op.into
+
+
+def _decisive(op: OrderedNest, decided: Sequence[SSAValue] = ()) -> set[SSAValue]:
+    """The operands on which it depends where the body reads, or whether it fails, or what these
+    values of it are."""
+    wanted: set[SSAValue] = set(decided)
     carried = op.block.args[len(op.inputs) + len(op.sources) :]
     while True:
         before = len(wanted)

@@ -18,7 +18,7 @@ from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.team import NumThreadsOp
 from lamina.passes.cost.product_limits import EVEN_ROUNDS
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.live_rows import End, count_of, divided, times
+from lamina.passes.schedule.live_rows import End, count_of, divided, times, together
 
 
 def shares_evenly(digits: Sequence[Digit], size: int, fewest: int) -> bool:
@@ -32,11 +32,8 @@ def shares_evenly(digits: Sequence[Digit], size: int, fewest: int) -> bool:
 
 def _rows_together(digits: Sequence[Digit]) -> int | None:
     """The rows of which the first ones count, as far as they lie together; None without such."""
-    if digits and digits[-1].count is not None:
-        return digits[-1].extent
-    if digits and digits[0].count is not None:
-        return prod(digit.extent for digit in digits)
-    return None
+    counted = [place for place, digit in enumerate(digits) if digit.count is not None]
+    return prod(digit.extent for digit in digits[counted[-1] :]) if counted else None
 
 
 @dataclass(frozen=True)
@@ -57,11 +54,8 @@ class EvenBlocks:
         tasks for each. They are for as many `threads` as the call has of these."""
         fewest, size = sizes
         team = emit.least(emit.add(NumThreadsOp()), threads)
-        lead, extent, live = ends[:-1], ends[-1].extent, ends[-1].end
-        if isinstance(live, int):
-            extents = [end.extent for end in ends]
-            lead, extent = [], prod(extents)
-            live = emit.times(ends[0].end, prod(extents[1:]))
+        *lead, last = together(emit, ends)
+        extent, live = last.extent, last.end
         count = emit.quotient(emit.plus(live, size - 1), size)
         tasks = times(emit, times(emit, around, count_of(emit, lead)), count)
         _, rounds = divided(emit, emit.plus(count, emit.minus(team, 1)), team)

@@ -164,7 +164,7 @@ class _Accesses:
         if name not in self.kernels:
             return EVERYTHING
         if name not in self._known:
-            self._known[name] = _of_arguments(self.kernels[name])
+            self._known[name] = limits_of_arguments(self.kernels[name])
         limits = self._known[name].get(place, EVERYTHING)
         return frozenset(
             Limit(limit.stride, limit.extent, Reach(call.arguments[limit.end.count.index]))
@@ -173,8 +173,9 @@ class _Accesses:
         )
 
 
-def _of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
-    """The limits of all accesses to each argument of a kernel, in numbers that are arguments."""
+def limits_of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
+    """The limits of all accesses to each argument of a kernel, by its place, in numbers that are
+    arguments."""
     parts = parts_of(kernel)
     guarded = _guarded(kernel, parts)
     points: dict[Operation, Points] = {}

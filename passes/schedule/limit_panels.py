@@ -14,7 +14,7 @@ So it is with products by matrices of open size, whose columns and terms end in 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from math import prod
 
 from xdsl.context import Context
@@ -57,11 +57,13 @@ class LimitPanelsPass(ModulePass):
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
         for kernel in kernels.values():
             _forget(kernel)  # it is no choice: what does not follow is not so
-        read = {name: visited_by(kernel) for name, kernel in kernels.items()}
-        if not any(read.values()):
+        if not any(a.type == _NUMBER for k in kernels.values() for a in k.body.block.args):
             return
-        for kernel, calls in kernel_calls(op).items():
-            _limit(kernel, calls, _Readers(kernels, read))
+        readers = _Readers(kernels)
+        # From the last one on: of what a kernel makes for one that ends less is read, too.
+        for kernel, calls in reversed(kernel_calls(op).items()):
+            _limit(kernel, calls, readers)
+            readers.forget(kernel)
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,21 @@ class _Readers:
     """The kernels of a program, and what each visits of its arguments."""
 
     kernels: Mapping[str, func.FuncOp]
-    visited: Mapping[str, Mapping[int, frozenset[Visited]]]
+    _known: dict[str, Mapping[int, frozenset[Visited]]] = field(
+        default_factory=dict[str, Mapping[int, frozenset[Visited]]]
+    )
+
+    def visited(self, name: str, place: int) -> frozenset[Visited]:
+        """What a kernel visits of an argument; nothing is known of functions that are none."""
+        if name not in self.kernels:
+            return frozenset()
+        if name not in self._known:
+            self._known[name] = visited_by(self.kernels[name])
+        return self._known[name].get(place, frozenset())
+
+    def forget(self, kernel: func.FuncOp) -> None:
+        """Another kernel may end elsewhere now."""
+        self._known.pop(kernel.sym_name.data, None)
 
 
 _Ends = Mapping[Visited, SSAValue]
@@ -161,7 +177,7 @@ def _ends_of(call: func.CallOp, made: SSAValue, readers: _Readers) -> _Ends:
             continue
         if not isinstance(reader, func.CallOp) or reader.parent is not call.parent:
             return {}
-        visited = readers.visited.get(reader.callee.string_value(), {}).get(use.index, ())
+        visited = readers.visited(reader.callee.string_value(), use.index)
         found.append(
             {
                 replace(end, digit=replace(end.digit, count=0)): reader.arguments[number]

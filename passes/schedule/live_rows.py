@@ -134,8 +134,19 @@ def split_digits(emit: Emitter, number: Index, groups: Sequence[Sequence[End]]) 
     return positions
 
 
+def together(emit: Emitter, ends: Sequence[End]) -> list[End]:
+    """The same digits, the last that has an end joined with those behind it, which are whole."""
+    last = max((n for n, end in enumerate(ends) if not isinstance(end.end, int)), default=None)
+    if last is None:
+        return list(ends)
+    whole = prod(end.extent for end in ends[last + 1 :])
+    joined = End(ends[last].extent * whole, emit.times(ends[last].end, whole))
+    return [*ends[:last], joined]
+
+
 def block_ends(emit: Emitter, ends: Sequence[End], rows: int, size: int) -> list[End]:
     """The digits of the numbers of blocks of rows that hold any that count."""
+    ends = together(emit, ends)
     blocks = -(-rows // size)
     inner = ends[-1].extent if ends else 1
     if len(ends) > 1 and inner % size == 0:
@@ -148,6 +159,7 @@ def block_ends(emit: Emitter, ends: Sequence[End], rows: int, size: int) -> list
 
 def block_end(emit: Emitter, low: Index, ends: Sequence[End], size: int, fewest: int) -> Index:
     """Where a block of rows from `low` on ends: behind those that count, `fewest` at least."""
+    ends = together(emit, ends)
     inner = ends[-1].extent
     within, live = low, emit.times(ends[0].end, prod(end.extent for end in ends[1:]))
     if len(ends) > 1 and inner % size == 0:

@@ -129,7 +129,7 @@ class ProductEmitter:
         row_dim, sums = self.product.row, self.sums
         emitter = copied(self)
         if sums is not None:
-            emitter.terms = terms.low, emit.plus(terms.low, terms.count)
+            emitter.terms = terms.low, emit.plus(terms.low, terms.taken)
         elif masked and self.columns is None:
             rest = self.stage.extents[self.column] % self.tile.panel
             emitter.vectors = -(-rest // self.tile.lanes)

@@ -64,8 +64,8 @@ class ProductEnds:
         if end is not None:
             _verify_whole(stage)
         elif panel_mode:
-            in_blocks = stage.schedule.terms is not None or shape.task_packed
-            end = None if in_blocks or stage.schedule.cache_read else sum_end(shape)
+            whole = shape.task_packed or (stage.schedule.cache_read and not stage.schedule.terms)
+            end = None if whole else sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
         return ProductEnds(panels, columns, terms, -1 if end is None else end[0], around)
 

@@ -20,7 +20,14 @@ from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.register_tile import Tile
 from lamina.passes.schedule.row_loops import RowLoops
 from lamina.passes.schedule.stages import LOCAL_ROW, PANEL_START, Stage, is_temporary
-from lamina.passes.schedule.sum_blocks import AfterPanel, SumBlock, SumCut, over_panels, over_sum
+from lamina.passes.schedule.sum_blocks import (
+    AfterPanel,
+    SumBlock,
+    SumCut,
+    over_panels,
+    over_sum,
+    over_sum_to,
+)
 from lamina.passes.schedule.sweeps import outputs_of
 from lamina.passes.schedule.tile_fetch import verify_fetch
 from lamina.passes.schedule.tile_product import TileProduct
@@ -95,7 +102,7 @@ class ProductTask(ABC):
         cut = SumCut(0, stage.extents[product.summed[0]])
         if copy is not None or product.shape.pairs is None or lines.places:
             cut = sum_cut(product) or cut
-        extents = [stage.extents[d] for d in product.summed]
+        extents, end = [stage.extents[d] for d in product.summed], self.ends[stage].terms
         whole: Index | None = self._whole_panels(product, tiles)
         if isinstance(tiles, ProductEmitter) and (columns := self.ends[stage].columns) is not None:
             tiles.columns = columns
@@ -149,7 +156,10 @@ class ProductTask(ABC):
                     outer.each(*panels, packing.together, group)
 
             tiles.begin(inner, bound, panels)
-            over_sum(inner, extents, cut, block)
+            if stage.schedule.terms is None or end is None:
+                over_sum(inner, extents, cut, block)
+            else:
+                over_sum_to(inner, cut, end, block)
 
         ends = self.ends[stage].around
         over_points(emit, [(0, ends.get(d, stage.extents[d])) for d in product.around], at_point)

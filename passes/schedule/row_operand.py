@@ -8,6 +8,7 @@ so: a copy has all of them for one term, then for the next, and is made of whole
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects.builtin import bf16
@@ -78,7 +79,7 @@ class RowCopy:
 
     def copy(self, emit: Emitter, env: Env, rows: tuple[Index, Index], terms: SumBlock) -> None:
         """Copy rows `[low, high)`, of each the terms of a block of the sum."""
-        extents = [terms.count] if len(self.summed) == 1 else self._extents
+        extents = [terms.taken] if len(self.summed) == 1 else self._extents
         if self._along_rows:
             self._neighbours(emit, env, rows, terms.low, extents)
             return
@@ -95,7 +96,7 @@ class RowCopy:
         env: Env,
         rows: tuple[Index, Index],
         first: Index,
-        extents: list[int],
+        extents: Sequence[Index],
     ) -> None:
         """Copy all rows term by term."""
         *outer, dim = self.summed
@@ -113,7 +114,7 @@ class RowCopy:
 
         over_points(emit, [(0, count) for count in extents], term)
 
-    def _line(self, emit: Emitter, position: Env, first: Index, extents: list[int]) -> None:
+    def _line(self, emit: Emitter, position: Env, first: Index, extents: Sequence[Index]) -> None:
         *outer, dim = self.summed
         *counts, extent = extents
 

@@ -25,6 +25,13 @@ class SumBlock:
     count: int
     is_first: bool
     is_last: bool
+    counted: Index | None = None
+    """Of a block in which a call's terms may end: how many of these it has."""
+
+    @property
+    def taken(self) -> Index:
+        """How many terms are added up."""
+        return self.count if self.counted is None else self.counted
 
 
 def chain_block(extent: int, length: int) -> int:
@@ -95,6 +102,31 @@ def over_sum(
         emit.each(1, blocks - 1, 1, at)
     if blocks > 1:
         at(emit, blocks - 1)
+
+
+def over_sum_to(
+    emit: Emitter,
+    cut: SumCut,
+    end: Index,
+    block: Callable[[Emitter, list[Index], SumBlock], None],
+) -> None:
+    """The same of a dimension whose terms end at a number of the call, which is 1 at least.
+
+    There are a first and a last block always; of a short sum the last one has no terms.
+    """
+    size, point = cut.count, [0] * cut.place
+    blocks = emit.quotient(emit.plus(end, size - 1), size)
+
+    def between(inner: Emitter, number: Index) -> None:
+        whole = SumBlock(inner.times(number, size), size, is_first=False, is_last=False)
+        block(inner, list(point), whole)
+
+    first = emit.least(end, size)
+    block(emit, list(point), SumBlock(0, size, is_first=True, is_last=False, counted=first))
+    emit.each(1, emit.minus(blocks, 1), 1, between)
+    low = emit.times(emit.most(emit.minus(blocks, 1), 1), size)
+    last = emit.minus(emit.most(low, end), low)
+    block(emit, list(point), SumBlock(low, size, is_first=False, is_last=True, counted=last))
 
 
 def over_panels(

@@ -14,14 +14,16 @@ from xdsl.dialects import func
 from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineMap
 
-from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.live_rows import MOST_PANEL, Digit
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.zero_axes import axis_alone
+from lamina.passes.fusion.element_limits import Demand, Reach
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
+from lamina.passes.schedule.limit_arguments import limits_of_arguments
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.product_ends import ProductEnds
 from lamina.passes.schedule.product_plan import ProductPlan
@@ -37,7 +39,8 @@ class Visited:
 
 
 def visited_by(kernel: func.FuncOp) -> Mapping[int, frozenset[Visited]]:
-    """What products read of the arguments that nothing else of a kernel reads."""
+    """What products read of the arguments that nothing else of a kernel reads, and what all reads
+    of an argument stay within, such as those of rows that count."""
     parts = parts_of(kernel)
     found: dict[SSAValue, list[frozenset[Visited]]] = {}
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
@@ -49,13 +52,28 @@ def visited_by(kernel: func.FuncOp) -> Mapping[int, frozenset[Visited]]:
                 found.setdefault(stage.op.inputs[place], []).append(
                     frozenset(_visited(plan, stage, shape, place))
                 )
-    return {
-        value.index: ends
+    read = {
+        value.index: frozenset.intersection(*own)
         for value, own in found.items()
-        if isinstance(value, BlockArgument)
-        and len(own) == len(list(value.uses))
-        and (ends := frozenset.intersection(*own))
+        if isinstance(value, BlockArgument) and len(own) == len(list(value.uses))
     }
+    for argument, limits in limits_of_arguments(kernel).items():
+        read[argument] = read.get(argument, frozenset()) | _within(kernel, argument, limits)
+    return {argument: ends for argument, ends in read.items() if ends}
+
+
+def _within(kernel: func.FuncOp, argument: int, limits: Demand) -> frozenset[Visited]:
+    """The dimensions of an argument of which all accesses stay below a number."""
+    shape = shape_of(kernel.body.block.args[argument])
+    axes = {at: n for n, at in enumerate(zip(row_major_strides(shape), shape, strict=True))}
+    found: set[Visited] = set()
+    for limit in limits:
+        axis, end = axes.get((limit.stride, limit.extent)), limit.end
+        if axis is None or limit.extent < 2 or not isinstance(end, Reach):
+            continue
+        if end == Reach(end.count) and isinstance(end.count, BlockArgument):
+            found.add(Visited(axis, Digit(limit.extent, end.count.index)))
+    return frozenset(found)
 
 
 def _visited(plan: ProductPlan, stage: Stage, shape: Contraction, place: int) -> Iterator[Visited]:

@@ -43,7 +43,7 @@ func.func private @keys(%m: memref<128xi1>, %k: memref<128x16xf32>, %out: memref
   }
   func.return
 }
-func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [2]>]} {
   loop.generic (d0, d1, d2) in [1, 128, 16] reads(%m[d1] : memref<128xi1>, %v[d1, (d0 * 16) + d2] : memref<128x16xf32>) writes([d0, d1, d2] store into %out : memref<1x128x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
   ^bb0(%0: i1, %1: f32):
     %2 = arith.constant 0.000000e+00 : f32
@@ -127,7 +127,7 @@ func.func private @keys(%m: memref<128xi1>, %k: memref<128x16xf32>, %out: memref
   }
   func.return
 }
-func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [2]>]} {
   loop.generic (d0, d1, d2) in [1, 128, 16] reads(%m[d1] : memref<128xi1>, %v[d1, (d0 * 16) + d2] : memref<128x16xf32>) writes([d0, d1, d2] store into %out : memref<1x128x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
   ^bb0(%0: i1, %1: f32):
     %2 = arith.constant 0.000000e+00 : f32
@@ -215,7 +215,7 @@ func.func private @keys(%m: memref<128xi1>, %k: memref<128x16xf32>, %out: memref
   }
   func.return
 }
-func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [2]>]} {
   loop.generic (d0, d1, d2) in [1, 128, 16] reads(%m[d1] : memref<128xi1>, %v[d1, (d0 * 16) + d2] : memref<128x16xf32>) writes([d0, d1, d2] store into %out : memref<1x128x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
   ^bb0(%0: i1, %1: f32):
     %2 = arith.constant 0.000000e+00 : f32
@@ -295,7 +295,7 @@ func.func private @keys(%m: memref<128xi1>, %k: memref<128x16xf32>, %out: memref
   }
   func.return
 }
-func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [2]>]} {
   loop.generic (d0, d1, d2) in [1, 128, 16] reads(%m[d1] : memref<128xi1>, %v[d1, (d0 * 16) + d2] : memref<128x16xf32>) writes([d0, d1, d2] store into %out : memref<1x128x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
   ^bb0(%0: i1, %1: f32):
     %2 = arith.constant 0.000000e+00 : f32
@@ -377,7 +377,7 @@ func.func private @keys(%m: memref<128xi1>, %k: memref<128x16xf32>, %out: memref
   }
   func.return
 }
-func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [2]>]} {
   loop.generic (d0, d1, d2) in [1, 128, 16] reads(%m[d1] : memref<128xi1>, %v[d1, (d0 * 16) + d2] : memref<128x16xf32>) writes([d0, d1, d2] store into %out : memref<1x128x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
   ^bb0(%0: i1, %1: f32):
     %2 = arith.constant 0.000000e+00 : f32
@@ -468,7 +468,7 @@ func.func private @keys(%m: memref<128xi1>, %k: memref<128x16xf32>, %out: memref
   }
   func.return
 }
-func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [1]>]} {
+func.func private @values(%m: memref<128xi1>, %v: memref<128x16xf32>, %out: memref<1x128x16xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, inner = [2]>]} {
   loop.generic (d0, d1, d2) in [1, 128, 16] reads(%m[d1] : memref<128xi1>, %v[d1, (d0 * 16) + d2] : memref<128x16xf32>) writes([d0, d1, d2] store into %out : memref<1x128x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>, lamina.schedule = #loop.schedule<vectorize = d2 x 16>} {
   ^bb0(%0: i1, %1: f32):
     %2 = arith.constant 0.000000e+00 : f32
@@ -576,11 +576,13 @@ func.func private @product(%x: memref<64x128xf32>, %w: memref<4x128x32xf32>, %n:
 
 // -----
 
-// A sum that is taken in blocks takes all terms.
+// A sum that is taken in blocks ends there as well. So does the mask that both operands read.
+// CHECK-LABEL: func.func private @mask(
+// CHECK:         rows = [d0], live = [arg0 of 128], visited = [d0]>
 // CHECK-LABEL: func.func private @rows(
-// CHECK-NOT:     live
+// CHECK:         rows = [d0, d1, d2], live = [2, 32, arg2 of 128], visited = [d2]>
 // CHECK-LABEL: func.func private @columns(
-// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, 128, 32], visited = [d0]>
+// CHECK:         rows = [d0, d1, d2], live = [arg2 ceildiv 32 of 4, arg3 of 128, 32], visited = [d0, d1]>
 // CHECK-LABEL: func.func private @product(
 func.func @main(%x: memref<64x128xf32>, %w: memref<128x128xf32>, %k: memref<i64> {lamina.kind = "input"}, %n: memref<i64> {lamina.kind = "input"}, %out: memref<64x128xf32> {lamina.kind = "output"}, %arena: memref<98432xi8>) attributes {lamina.entry} {
   %0 = arith.constant 98304 : index
