@@ -25,6 +25,7 @@ from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.bounds import cut_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.read_limits import limits_of
 from lamina.dialects.op_effects import is_free_of_effects
@@ -33,6 +34,7 @@ from lamina.passes.fusion.element_limits import (
     EVERYTHING,
     Demand,
     Limit,
+    PointLimit,
     Points,
     Reach,
     Touched,
@@ -131,6 +133,7 @@ class NestDemand(MaskedPoints):
         for number, value in enumerate(nest.inputs):
             if (points := self._of(arguments[number])) is None:
                 continue
+            points |= self._cut
             index_map = nest.read_maps[number]
             limits = self.touched(value, index_map).limits(points)
             limits |= _window_limits(nest, shape_of(value), index_map, points)
@@ -142,6 +145,16 @@ class NestDemand(MaskedPoints):
             found = [self._read_within(op, value) for op in reads if self._is_wanted(op)]
             for demand in found:
                 demands.need(value, demand)
+
+    @cached_property
+    def _cut(self) -> Points:
+        """The points of a product that are terms of its sum, if that is cut at a size."""
+        cut, block = cut_of(self.nest), self.nest.parent
+        count = None if cut is None or block is None else self._counts.get(block.args[cut[1]])
+        if cut is None or count is None:
+            return ALL_POINTS
+        extent = self.nest.extents[cut[0]]
+        return frozenset([PointLimit(Linear.dim(cut[0]), extent, 1, extent, Reach(count))])
 
     def _is_wanted(self, read: Operation) -> bool:
         """Whether what an indirect read gives is demanded anywhere."""

@@ -40,6 +40,7 @@ from lamina.dialects.loop.kernel_nests import (
 )
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.fusion.column_ends import note_columns
+from lamina.passes.fusion.cut_sums import cut_sums
 from lamina.passes.fusion.demanded_elements import (
     Demands,
 )
@@ -58,8 +59,8 @@ from lamina.passes.fusion.kernel_ends import (
     reaches,
 )
 from lamina.passes.fusion.limited_calls import told_apart
-from lamina.passes.fusion.limited_parts import divided, follow_readers, return_handed
-from lamina.passes.fusion.outline_kernels import kernel_functions
+from lamina.passes.fusion.limited_parts import divided, follow_readers, in_order, return_handed
+from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
@@ -84,13 +85,20 @@ class LimitRowsPass(ModulePass):
         numbers_first(op)
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
         calls: dict[str, list[KernelCall]] = {name: [] for name in kernels}
-        for function in op.body.block.ops:
-            if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels:
-                found = _Program(function, kernels).calls if function.body.blocks else {}
-                for inner in function.walk():
-                    if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
-                        known = found.get(inner) or KernelCall(inner)
-                        calls[inner.callee.string_value()].append(known)
+        programs = {
+            function: _Program(function, kernels)
+            for function in op.body.block.ops
+            if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels
+        }
+        paddings = {v: own for p in programs.values() for v, own in p.facts.paddings.items()}
+        for kernel, own in kernel_calls(op).items() if paddings else ():
+            cut_sums(kernel, own, paddings)
+        for function, program in programs.items():
+            found = program.demand()
+            for inner in function.walk():
+                if isinstance(inner, func.CallOp) and inner.callee.string_value() in kernels:
+                    known = found.get(inner) or KernelCall(inner)
+                    calls[inner.callee.string_value()].append(known)
         ends = Ends(op)
         for name, kernel in kernels.items():
             for own, alike in told_apart(kernel, calls[name]):
@@ -101,38 +109,44 @@ class _Program:
     """What the top block of a function demands of the kernels that it calls."""
 
     def __init__(self, function: func.FuncOp, kernels: Mapping[str, func.FuncOp]) -> None:
-        self._kernels = kernels
-        self._facts = CountFacts()
-        self.calls: dict[func.CallOp, KernelCall] = {}
-        if not has_sizes(function):
+        self._function, self._kernels = function, kernels
+        self.facts = CountFacts()
+        self._calls: dict[func.CallOp, KernelCall] = {}
+        self._has_sizes = bool(function.body.blocks) and has_sizes(function)
+        if not self._has_sizes:
             return
         block = function.body.block
         for argument in block.args:
-            self._facts.note_count(argument)
-        self._facts.undefined.update(undefined_arguments(function))
+            self.facts.note_count(argument)
+        self.facts.undefined.update(undefined_arguments(function))
         for op in block.ops:
             self._follow(op)
-        demands = need_results(function, self._facts)
-        assert demands is not None
-        for op in reversed(block_ops(block)):
-            self._demand(op, demands)
+
+    def demand(self) -> Mapping[func.CallOp, KernelCall]:
+        """What limits the kernels in the calls of the block."""
+        if self._has_sizes:
+            demands = need_results(self._function, self.facts)
+            assert demands is not None
+            for op in reversed(block_ops(self._function.body.block)):
+                self._demand(op, demands)
+        return self._calls
 
     def _follow(self, op: Operation) -> None:
         """Forwards: which values are sizes, and which are masks."""
         if isinstance(op, ReshapeOp):
-            self._facts.follow_op(op)
+            self.facts.follow_op(op)
         elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
             inner = CountFacts()
             for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
-                inner.same(argument, value, self._facts)
+                inner.same(argument, value, self.facts)
             inner.name_counts(kernel, op)
-            self._facts.multiples.update(inner.multiples)
+            self.facts.multiples.update(inner.multiples)
             for made, value in zip(op.res, inner.through(kernel), strict=True):
-                self._facts.same(made, value, inner)
+                self.facts.same(made, value, inner)
         else:
             return
         for made in op.results:
-            self._facts.note_count(made)
+            self.facts.note_count(made)
 
     def _demand(self, op: Operation, demands: Demands) -> None:
         if isinstance(op, func.ReturnOp):
@@ -140,13 +154,13 @@ class _Program:
         if isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
             self._demand_call(op, kernel, demands)
         else:
-            demanded_points(op, demands, self._facts)
+            demanded_points(op, demands, self.facts)
 
     def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
-        facts = CountFacts(most=self._facts.most)
+        facts = CountFacts(most=self.facts.most)
         block = kernel.body.block
         for argument, value in zip(block.args, call.arguments, strict=True):
-            facts.same(argument, value, self._facts)
+            facts.same(argument, value, self.facts)
         masks = {
             argument.index: count
             for argument in block.args
@@ -154,7 +168,7 @@ class _Program:
         }
         facts.name_counts(kernel, call)
         returned = facts.through(kernel)
-        within = Demands(self._facts.multiples, facts.undefined)
+        within = Demands(self.facts.multiples, facts.undefined)
         for value, result in zip(returned, call.res, strict=True):
             if (demand := demands.of(result)) is not None:
                 within.need(value, demand)
@@ -182,7 +196,7 @@ class _Program:
             for argument in block.args
             if (found := facts.paddings.get(argument))
         }
-        self.calls[call] = KernelCall(call, rows, copied, masks, counts, points, zeros)
+        self._calls[call] = KernelCall(call, rows, copied, masks, counts, points, zeros)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
@@ -212,6 +226,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
         follow_readers(own, agreed)
     groups = [group for _, own in sorted(parts.items()) for group in divided(own, agreed)]
     return_handed(kernel, groups, [call.op for call in calls])
+    in_order(groups)
     numbers: dict[Reach, int] = {}
     for part, group in enumerate(groups):
         common = frozenset.intersection(*(agreed[nest] for nest in group))

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from math import prod
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.contraction import Contraction
@@ -89,6 +91,22 @@ def return_handed(
     ]
     if more:
         return_more(kernel, more, calls)
+
+
+def in_order(groups: Sequence[Sequence[GenericOp]]) -> None:
+    """Have the nests of each part stand behind those of the parts in front of it."""
+    nests = [nest for group in groups for nest in group]
+    block = nests[0].parent_block() if nests else None
+    if block is None or len(groups) < 2:
+        return
+    places = {op: place for place, op in enumerate(block_ops(block))}
+    if all(places[one] < places[other] for one, other in pairwise(nests)):
+        return
+    last = block.last_op
+    assert last is not None
+    for nest in nests:
+        nest.detach()
+        block.insert_op_before(nest, last)
 
 
 def _is_read(value: SSAValue, nests: Sequence[GenericOp]) -> bool:

@@ -37,18 +37,11 @@ _GIVE_NAN = (
     arith.MinimumfOp,
     arith.ExtFOp,
     arith.TruncFOp,
-    math.AbsFOp,
-    math.CosOp,
-    math.ErfOp,
-    math.ExpOp,
-    math.LogOp,
-    math.RsqrtOp,
-    math.SinOp,
-    math.SqrtOp,
-    math.TanhOp,
     SpecialOp,
 )
-"""Of a NaN they make NaN, so that what they make of any float is no known number."""
+"""Of a NaN they make NaN, so that what they make of any float is no known number. So do functions
+of `math` that give floats, but for powers."""
+_POWERS = (math.FPowIOp, math.PowFOp)
 
 _COMBINERS = ("store", "add", "mul", "max", "min")
 """So do they."""
@@ -129,7 +122,7 @@ class _UndefinedBody:
             return NOTHING
         if isinstance(op, arith.SelectOp):
             return self._chosen(op)
-        if isinstance(op, _GIVE_NAN):
+        if isinstance(op, _GIVE_NAN) or _is_function(op):
             return NOTHING.union(*(self.at(operand) for operand in op.operands))
         return NOTHING
 
@@ -164,6 +157,11 @@ def decisive_operands(nest: GenericOp, decisive: Sequence[bool]) -> set[SSAValue
     values = (*nest.inputs, *nest.sources)
     places = (v.index for v in wanted if isinstance(v, BlockArgument) and v.block is nest.block)
     return {values[place] for place in places if place < len(values)}
+
+
+def _is_function(op: Operation) -> bool:
+    made = op.results[0].type if op.results else None
+    return op.dialect_name() == "math" and isinstance(made, AnyFloat) and type(op) not in _POWERS
 
 
 def _may_fail(op: Operation) -> bool:

@@ -23,7 +23,6 @@ from lamina.passes.cost.product_limits import (
 )
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.packed_product import Blocks, PackedProduct, panel_count
-from lamina.passes.schedule.product_ends import noted_sum
 from lamina.passes.schedule.stages import Stage
 
 
@@ -84,8 +83,6 @@ def sum_block(stage: Stage, shape: Contraction, target: Target) -> int | None:
     """
     summed = [d for d in shape.summed if stage.extents[d] != 1] or shape.summed[:1]
     if shape.pairs is not None or shape.panel is None or len(summed) != 1:
-        return None
-    if noted_sum(stage.op, shape) is not None:
         return None
     alone = [*shape.batch, *shape.rows, *shape.columns[:-1]]
     if not stage.rows or any(stage.extents[d] != 1 for d in alone if d not in stage.rows):

@@ -9,6 +9,10 @@ rows of its nest end there:
 Keys behind the last one that counts, but in its panel, are packed: a mask makes them zeros. A
 product that sums over values reads none behind their panel if all of them are 0 (`lamina.zeros`).
 So it is with products by matrices of open size, whose columns and terms end in a call.
+
+What rows that count read of an argument ends with them as well (`limits_of_arguments`), such as
+places at which they look up: these are demanded whole as long as schedules are not known, since
+none may be looked up that was never made.
 """
 
 from __future__ import annotations

@@ -16,6 +16,7 @@ from lamina.passes.schedule.body import load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
+from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.sum_blocks import SumBlock
 from lamina.passes.schedule.transpose import turn
@@ -52,8 +53,9 @@ class PanelCopy:
         self.first: Index = 0
         self.low: Index = 0
         """The first panel, and the first term, that are packed."""
-        self.terms = stage.schedule.terms or stage.extents[self.term]
-        self.size = self.terms * self.width
+        terms = stage.schedule.terms or stage.extents[self.term]
+        # Squares of vectors may reach behind the last term that a call has.
+        self.size = -(-terms // lanes) * lanes * self.width
         """Elements of a panel."""
         kind = alloca_op(self.element, self.size * self.together)
         self.panels = emit.add(kind)
@@ -63,7 +65,7 @@ class PanelCopy:
 
         Of each the terms of a block of the sum are packed.
         """
-        self.first, self.low, terms = first, block.low, block.count
+        self.first, self.low, terms = first, block.low, block.taken
         along_columns = self.source.stride(self.column) == 1
 
         def one(inner: Emitter, number: Index) -> None:
@@ -86,7 +88,7 @@ class PanelCopy:
             return given
         return emit.add(arith.ExtFOp(given, VectorType(self.element, [self.lanes])))  # pyright: ignore
 
-    def _copy_lines(self, emit: Emitter, env: Env, terms: int) -> None:
+    def _copy_lines(self, emit: Emitter, env: Env, terms: Index) -> None:
         """Each position of the sum in turn, across all panels."""
         start = emit.times(self.first, self.width)
 
@@ -103,13 +105,13 @@ class PanelCopy:
 
         emit.each(0, terms, 1, line)
 
-    def _turn_panel(self, emit: Emitter, env: Env, number: Index, terms: int) -> None:
+    def _turn_panel(self, emit: Emitter, env: Env, number: Index, terms: Index) -> None:
         """One panel, whose columns are read along the sum."""
-        whole = terms - terms % self.lanes
+        whole = whole_steps(emit, 0, terms, self.lanes)
         base = emit.times(number, self.size)
         start = emit.times(emit.plus(self.first, number), self.width)
 
-        def squares(inner: Emitter, term: Index, count: int) -> None:
+        def squares(inner: Emitter, term: Index, count: Index) -> None:
             for offset in range(0, self.width, self.lanes):
                 self._turn(inner, env, (start, offset), term, count, base)
 
@@ -117,8 +119,11 @@ class PanelCopy:
             squares(inner, term, self.lanes)
 
         emit.each(0, whole, self.lanes, step)
-        if whole != terms:
-            squares(emit, whole, terms - whole)
+        if isinstance(whole, int) and isinstance(terms, int):
+            if whole != terms:
+                squares(emit, whole, terms - whole)
+            return
+        emit.each(whole, terms, self.lanes, lambda i, at: squares(i, at, i.minus(terms, at)))
 
     def _turn(
         self,
@@ -126,12 +131,13 @@ class PanelCopy:
         env: Env,
         place: tuple[Index, int],
         term: Index,
-        count: int,
+        count: Index,
         base: Index,
     ) -> None:
         """A square of as many columns as a vector has lanes, and of `count` terms.
 
-        Instead of columns behind the last one, that one is read again.
+        Instead of columns behind the last one, that one is read again. Where calls say how many
+        terms there are, zeros are stored behind them.
         """
         start, offset = place
         mask = None if count == self.lanes else emit.first_lanes(count, self.lanes)
@@ -141,7 +147,8 @@ class PanelCopy:
             if not self.is_whole:
                 column = emit.least(column, emit.minus(self.columns, 1))
             rows.append(self._load(emit, self._start(emit, env, column, term), mask))
-        for number, row in enumerate(turn(emit, rows)[:count]):
+        stored = count if isinstance(count, int) else self.lanes
+        for number, row in enumerate(turn(emit, rows)[:stored]):
             at = emit.plus(emit.times(emit.plus(term, number), self.width), offset)
             at = emit.plus(at, base)
             emit.run(vector_store_op(row, self.panels, emit.value(at)))

@@ -19,7 +19,6 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.zero_axes import sum_end
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import ends_of, live_digits
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.stages import Stage, is_temporary
@@ -61,11 +60,8 @@ class ProductEnds:
         if count is not None and shape.panel > 1 and _leaves(stage, panel_mode=panel_mode):
             columns = Digit(stage.extents[shape.inner_column], count)
         end = noted_sum(stage.op, shape)
-        if end is not None:
-            _verify_whole(stage)
-        elif panel_mode:
-            whole = shape.task_packed or (stage.schedule.cache_read and not stage.schedule.terms)
-            end = None if whole else sum_end(shape)
+        if end is None and panel_mode:
+            end = sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
         return ProductEnds(panels, columns, terms, -1 if end is None else end[0], around)
 
@@ -94,13 +90,6 @@ def noted_sum(op: GenericOp, shape: Contraction) -> tuple[int, int] | None:
         if numbers:
             return dim, min(numbers)
     return None
-
-
-def _verify_whole(stage: Stage) -> None:
-    """Raises InputError for a sum that ends at a number, but is to be taken in blocks."""
-    schedule = stage.schedule
-    if schedule.terms is not None or schedule.cache_read:
-        raise illegal(stage.op, "terms, cache_read: of a sum that does not end at a number")
 
 
 def _leaves(stage: Stage, *, panel_mode: bool) -> bool:

@@ -156,8 +156,10 @@ class ProductTask(ABC):
                     outer.each(*panels, packing.together, group)
 
             tiles.begin(inner, bound, panels)
-            if stage.schedule.terms is None or end is None:
+            if end is None:
                 over_sum(inner, extents, cut, block)
+            elif stage.schedule.terms is None:
+                block(inner, [], SumBlock(0, extents[0], True, True, counted=end))
             else:
                 over_sum_to(inner, cut, end, block)
 

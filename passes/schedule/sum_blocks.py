@@ -110,12 +110,12 @@ def over_sum_to(
     end: Index,
     block: Callable[[Emitter, list[Index], SumBlock], None],
 ) -> None:
-    """The same of a dimension whose terms end at a number of the call, which is 1 at least.
+    """The same of a dimension whose terms end at a number of the call.
 
     There are a first and a last block always; of a short sum the last one has no terms.
     """
     size, point = cut.count, [0] * cut.place
-    blocks = emit.quotient(emit.plus(end, size - 1), size)
+    blocks = emit.most(emit.quotient(emit.plus(end, size - 1), size), 1)
 
     def between(inner: Emitter, number: Index) -> None:
         whole = SumBlock(inner.times(number, size), size, is_first=False, is_last=False)
@@ -124,7 +124,7 @@ def over_sum_to(
     first = emit.least(end, size)
     block(emit, list(point), SumBlock(0, size, is_first=True, is_last=False, counted=first))
     emit.each(1, emit.minus(blocks, 1), 1, between)
-    low = emit.times(emit.most(emit.minus(blocks, 1), 1), size)
+    low = emit.times(emit.most(emit.minus(blocks, 1), 1), size)  # behind all, if blocks = 1
     last = emit.minus(emit.most(low, end), low)
     block(emit, list(point), SumBlock(low, size, is_first=False, is_last=True, counted=last))
 

@@ -1,0 +1,107 @@
+"""Sums of packed products end where both operands end in zeros (`lamina.cut`), so that nobody reads
+these: what makes an operand ends there as well.
+
+A mask makes what is summed 0 behind the number of a call, often in the kernel of a product, whose
+rows would all run to give zeros. A cut is part of what a nest means, whatever schedule it gets, so
+it is noted before rows are limited.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from xdsl.dialects import func
+from xdsl.dialects.builtin import IntegerType
+from xdsl.ir import BlockArgument, SSAValue
+
+from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.bounded_dims import bounds_of
+from lamina.dialects.loop.bounds import BOUNDS, CUT, ENDS, FIRST_COUNT, Bound
+from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.zero_axes import axis_alone
+from lamina.passes.fusion.element_limits import Reach
+from lamina.passes.fusion.kernel_ends import reaches
+from lamina.passes.fusion.padding_values import Paddings
+
+_NOTED = (BOUNDS, CUT, ENDS)
+
+
+def cut_sums(
+    kernel: func.FuncOp, calls: Sequence[func.CallOp], paddings: Mapping[SSAValue, Paddings]
+) -> None:
+    """Cut the sums of a kernel, where all its calls have a number for it, by what is known of the
+    padding of values of the program; such numbers become arguments of the kernel."""
+    if not calls:
+        return
+    for nest in block_ops(kernel.body.block):
+        if not isinstance(nest, GenericOp) or (dim := _summed(nest)) is None:
+            continue
+        counts = [_count(nest, dim, call, paddings) for call in calls]
+        known = [count for count in counts if count is not None]
+        if len(known) == len(calls):
+            number = Linear.dim(FIRST_COUNT + _number(kernel, calls, known))
+            nest.attributes[CUT] = bounds_of(nest, dim, [Bound(True, number)])
+
+
+def _summed(nest: GenericOp) -> int | None:
+    """The only dimension that a product may be cut along: panels of floats, not in pairs."""
+    shape = Contraction.of(nest)
+    if shape is None or shape.panel is None or shape.pairs is not None:
+        return None
+    if any(name in nest.attributes for name in _NOTED):
+        return None
+    if isinstance(nest.yielded[0].type, IntegerType):
+        return None
+    wide = [d for d in shape.summed if nest.extents[d] != 1]
+    return wide[0] if len(wide) == 1 else None
+
+
+def _count(
+    nest: GenericOp, dim: int, call: func.CallOp, paddings: Mapping[SSAValue, Paddings]
+) -> SSAValue | None:
+    """The number from which on both operands are 0 in a call; None without one."""
+    shape = Contraction.of(nest)
+    assert shape is not None
+    left, right = (_zeros(nest, place, dim, call, paddings) for place in (shape.a, shape.b))
+    return next((count for count in left if any(count is other for other in right)), None)
+
+
+def _zeros(
+    nest: GenericOp,
+    place: int,
+    dim: int,
+    call: func.CallOp,
+    paddings: Mapping[SSAValue, Paddings],
+) -> list[SSAValue]:
+    """The numbers from which on a read is 0 along a dimension."""
+    read, axis = nest.inputs[place], axis_alone(nest, place, dim)
+    if not isinstance(read, BlockArgument) or axis is None:
+        return []
+    at = row_major_strides(shape_of(read))[axis], shape_of(read)[axis]
+    return [
+        limit.end.count
+        for limit, number in paddings.get(call.arguments[read.index], {}).items()
+        if (limit.stride, limit.extent) == at
+        and number == 0
+        and isinstance(limit.end, Reach)
+        and limit.end == Reach(limit.end.count)
+        and reaches(limit.end.count, call)
+    ]
+
+
+def _number(kernel: func.FuncOp, calls: Sequence[func.CallOp], counts: Sequence[SSAValue]) -> int:
+    """The argument that has these numbers in the calls of a kernel; a new one if there is none."""
+    for argument in kernel.body.block.args:
+        given = (call.arguments[argument.index] for call in calls)
+        if all(one is other for one, other in zip(given, counts, strict=True)):
+            return argument.index
+    block = kernel.body.block
+    made = block.insert_arg(counts[0].type, len(block.args))
+    made.name_hint = "count"
+    for call, count in zip(calls, counts, strict=True):
+        call.operands = [*call.operands, count]
+    kernel.update_function_type()
+    return made.index
