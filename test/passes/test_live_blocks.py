@@ -43,11 +43,16 @@ def test_rows_that_lie_together_are_those_behind_the_last_size() -> None:
     assert not shares_evenly([Digit(16)], 100, 1)
 
 
+def _blocks(end: int) -> list[SumBlock]:
+    found: list[SumBlock] = []
+    emit = Emitter(Block())
+    over_sum_to(emit, SumCut(0, 16), end, lambda _, point, block: found.append(block))
+    return found
+
+
 def test_blocks_of_a_sum_end_with_its_terms() -> None:
     for end, wanted in ((0, [0, 0]), (10, [10, 0]), (16, [16, 0]), (40, [16, 16, 8])):
-        found: list[SumBlock] = []
-        emit = Emitter(Block())
-        over_sum_to(emit, SumCut(0, 16), end, lambda _, point, block: found.append(block))
+        found = _blocks(end)
         assert [block.taken for block in found] == wanted
         assert [block.is_first for block in found] == [True, *[False] * (len(found) - 1)]
         assert [block.is_last for block in found] == [*[False] * (len(found) - 1), True]
