@@ -10,7 +10,7 @@ registers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
@@ -104,33 +104,39 @@ class JammedBlock:
 
     def block_memory(self) -> Memory:
         """Where the stages find what spans a block: by its row, not by the number within it."""
-        memory = self.memory
-        found = replace(
-            memory,
-            scratch=dict(memory.scratch),
-            shift=dict(memory.shift),
-            local_row=dict(memory.local_row),
-        )
-        for buffer in self.scratch.buffers if self.scratch is not None else ():
-            pitch = found.local_row.pop(buffer.memory, None)
-            if pitch is None:
-                continue
-            axis = _row_axis(buffer.writer, buffer.memory)
-            if axis is not None:
-                found.scratch[buffer.memory] = {**found.scratch[buffer.memory], axis: pitch}
-                shift = found.shift.get(buffer.memory, Linear(()))
-                found.shift[buffer.memory] = shift.add(Linear(((FIRST_WINDOW, -pitch),)))
-        return found
+        buffers = self.scratch.buffers if self.scratch is not None else ()
+        axes = {b.memory: row_axis(b.writer, b.memory) for b in buffers}
+        return by_row(self.memory, axes)
+
+
+def by_row(memory: Memory, axes: Mapping[SSAValue, int | None]) -> Memory:
+    """Where stages that have the rows of a block as a loop find scratch that spans it: by the row,
+    which is that axis of the buffer, not by the number within the block."""
+    found = replace(
+        memory,
+        scratch=dict(memory.scratch),
+        shift=dict(memory.shift),
+        local_row=dict(memory.local_row),
+    )
+    for buffer, axis in axes.items():
+        pitch = found.local_row.pop(buffer, None)
+        if pitch is None or axis is None:
+            continue
+        found.scratch[buffer] = {**found.scratch[buffer], axis: pitch}
+        shift = found.shift.get(buffer, Linear(()))
+        found.shift[buffer] = shift.add(Linear(((FIRST_WINDOW, -pitch),)))
+    return found
 
 
 def can_run_in_block(segment: Sequence[Stage]) -> bool:
     """Whether all that stages hand on has an axis for the row that blocks divide."""
     return all(
-        _row_axis(stage, write.memory) is not None for stage in segment for write in stage.writes
+        row_axis(stage, write.memory) is not None for stage in segment for write in stage.writes
     )
 
 
-def _row_axis(stage: Stage, memory: SSAValue) -> int | None:
+def row_axis(stage: Stage, memory: SSAValue) -> int | None:
+    """The axis of what a stage writes that is the last row of the kernel, if one is."""
     write = next(w for w in stage.writes if w.memory is memory)
     axes = (axis for axis, form in enumerate(write.axes) if form.pure_dim == stage.rows[-1])
     return next(axes, None)

@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 from xdsl.ir import SSAValue
 
-from lamina.dialects.loop.linear import Linear
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.jammed_block import by_row, row_axis
 from lamina.passes.schedule.loop_ends import end_loops
 from lamina.passes.schedule.memory import Envs, Memory
 from lamina.passes.schedule.rows import RowSegment
@@ -31,27 +31,6 @@ def runs_along_rows(segment: Sequence[Stage]) -> bool:
 def with_row_innermost(stage: Stage) -> Stage:
     """A copy whose last loop is the last row of the kernel."""
     return replace(stage, rows=stage.rows[:-1], inner=(*stage.inner, stage.rows[-1]))
-
-
-def panel_memory(memory: Memory, product: Stage) -> Memory | None:
-    """Where a stage that has the rows of a block as a loop finds the panel of a product: by the
-    row, not by the number within the block. None where the panel has no axis for the row."""
-    write = product.writes[0]
-    axes = (axis for axis, form in enumerate(write.axes) if form.pure_dim == product.rows[-1])
-    axis = next(axes, None)
-    if axis is None or write.memory not in memory.local_row:
-        return None
-    found = replace(
-        memory,
-        scratch=dict(memory.scratch),
-        shift=dict(memory.shift),
-        local_row=dict(memory.local_row),
-    )
-    pitch = found.local_row.pop(write.memory)
-    found.scratch[write.memory] = {**found.scratch[write.memory], axis: pitch}
-    shift = found.shift.get(write.memory, Linear(()))
-    found.shift[write.memory] = shift.add(Linear(((FIRST_WINDOW, -pitch),)))
-    return found
 
 
 @dataclass(frozen=True)
@@ -74,10 +53,12 @@ class TurnedPanel:
 
         Raises InputError where the panel has no axis for the rows.
         """
-        memory = panel_memory(self.memory, self.product)
-        if memory is None:
+        panel = self.product.writes[0].memory
+        axis = row_axis(self.product, panel)
+        if axis is None:
             reason = "along rows of a product whose result has an axis for them"
             raise illegal(self.follower.op, f"vectorize: {reason}")
+        memory = by_row(self.memory, {panel: axis})
         copy = with_row_innermost(self.follower)
         sweeps = scheduled_sweeps([copy])
         end_loops(sweeps, memory)
