@@ -47,9 +47,9 @@ def cut_sums(
 
 
 def _summed(nest: GenericOp) -> int | None:
-    """The only dimension that a product may be cut along: panels of floats, not in pairs."""
+    """The only dimension that a product may be cut along: panels of floats, packed in front."""
     shape = Contraction.of(nest)
-    if shape is None or shape.panel is None or shape.pairs is not None:
+    if shape is None or shape.panel is None or shape.pairs is not None or shape.task_packed:
         return None
     if any(name in nest.attributes for name in _NOTED):
         return None

@@ -60,7 +60,7 @@ class ProductEnds:
         if count is not None and shape.panel > 1 and _leaves(stage, panel_mode=panel_mode):
             columns = Digit(stage.extents[shape.inner_column], count)
         end = noted_sum(stage.op, shape)
-        if end is None and panel_mode:
+        if end is None and panel_mode and not shape.task_packed:
             end = sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
         return ProductEnds(panels, columns, terms, -1 if end is None else end[0], around)
