@@ -3,7 +3,7 @@
 from math import nan
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import MemRefType
+from xdsl.dialects.builtin import MemRefType, f32, f64
 from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import memory, types
@@ -77,6 +77,11 @@ def _stream(
 
 
 def _masked_load(w: FunctionWriter, op: vector.MaskedLoadOp) -> None:
+    """With AVX-512 what is loaded must not become an operand in memory of a masked multiply-add.
+
+    LLVM 22.1 takes the load out of that again where a register is to be kept (`unfoldMemoryOperand`
+    of two-address instructions), without its mask: it reads whole vectors, beyond an argument.
+    """
     element, count = types.element_of(op.result.type), types.lanes(op.result.type)
     pointer = memory.address(w, op.base, op.indices)
     bits = types.scalar_type(element) == "i1"
@@ -86,6 +91,9 @@ def _masked_load(w: FunctionWriter, op: vector.MaskedLoadOp) -> None:
     w.module.declare(name, type_, f"ptr, <{count} x i1>, {type_}")
     where = f"ptr align {types.memory_bytes(element)} {pointer}"
     value = w.call(name, type_, f"{where}, {w.typed(op.mask)}, {type_} {start}")
+    whole = element in (f32, f64) and 8 * count * types.memory_bytes(element) in (128, 256, 512)
+    if whole and w.module.target.has("avx512vl"):
+        value = w.emit(f'call {type_} asm "", "=v,0"({type_} {value})')
     w.bind(op.result, memory.bytes_to_bits(w, value, count) if bits else value)
 
 

@@ -248,6 +248,14 @@ class LongSum(nn.Module):
 
 TERMS = (17, 0, 1, 200)
 
+
+class ScaledRows(nn.Module):
+    """Sums of rows that end within a vector, of a multiply-add whose factors stay in registers."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return (x * 0.5 + 1).sum(1)
+
+
 ROWS = (1, 2, 3, 4, 5, 7, 9, 63, 170, 1023, 1024)
 
 SHAPES = ((3, 5), (1, 2), (4, 16), (2, 17), (16, 3), (5, 33), (3, 5), (17, 2), (3, 64))
@@ -316,6 +324,12 @@ def judge_sums() -> None:
     for count in TERMS:
         x, y = torch.randn(count, 512), torch.randn(count, 512)
         torch.testing.assert_close(compiled(x, y), x.t() @ y, rtol=1e-4, atol=1e-4)
+    dims = ({0: Dim("rows", max=500), 1: Dim("columns", max=500)},)
+    exported = torch.export.export(ScaledRows(), (torch.zeros(7, 7),), dynamic_shapes=dims)
+    compiled = lamina.compile(exported, versions="padded")
+    for count in (7, 7, 30):
+        x = torch.randn(count, count)
+        torch.testing.assert_close(compiled(argument(x)), ScaledRows()(x), rtol=1e-4, atol=1e-4)
 
 
 def main(*arguments: str) -> None:
