@@ -94,7 +94,8 @@ def return_handed(
 
 
 def in_order(groups: Sequence[Sequence[GenericOp]]) -> None:
-    """Have the nests of each part stand behind those of the parts in front of it."""
+    """Have the nests of each part stand behind those of the parts in front of it, which read
+    nothing of them; where the text has that otherwise, all stay and are refused later."""
     nests = [nest for group in groups for nest in group]
     block = nests[0].parent_block() if nests else None
     if block is None or len(groups) < 2:
@@ -102,6 +103,11 @@ def in_order(groups: Sequence[Sequence[GenericOp]]) -> None:
     places = {op: place for place, op in enumerate(block_ops(block))}
     if all(places[one] < places[other] for one, other in pairwise(nests)):
         return
+    turns = {nest: turn for turn, nest in enumerate(nests)}
+    for nest, turn in turns.items():
+        makers = (value.owner for value in nest.operands)
+        if any(turns.get(maker, -1) > turn for maker in makers):  # pyright: ignore[reportArgumentType, reportCallIssue]
+            return
     last = block.last_op
     assert last is not None
     for nest in nests:

@@ -60,7 +60,7 @@ class SplitProductsPass(ModulePass):
 
 def _split(nest: GenericOp, parts: int, target: Target) -> None:
     shape = Contraction.of(nest)
-    if shape is None or shape.size(shape.batch) != 1:
+    if shape is None or 0 in nest.extents or shape.size(shape.batch) != 1:
         return
     if not _comes_from_outside(nest.inputs):
         return

@@ -169,3 +169,17 @@ func.func @made(%s: tensor<16x2048x4xf32>, %x: tensor<16x2048xf32>, %b: tensor<2
 // CHECK: in [16, 16, 2048]
 // CHECK: in [16, 2048]
 // CHECK: in [8, 16, 16, 256]
+
+// -----
+
+// A product of no rows and no columns has no parts.
+func.func @empty(%a: tensor<0x4096xf32>, %b: tensor<4096x0xf32>) -> tensor<0x0xf32> {
+  %r = loop.generic (i, j, k) in [0, 0, 4096] reads(%a[i, k] : tensor<0x4096xf32>, %b[k, j] : tensor<4096x0xf32>) writes([i, j] add : tensor<0x0xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<0x0xf32>
+}
+// CHECK-LABEL: @empty
+// CHECK:         loop.generic (d0, d1, d2) in [0, 0, 4096]
