@@ -107,6 +107,10 @@ IN_PLACE_TERMS = 16
 and often share sets of the nearest cache, which has 8 to 12 ways. In blocks of 16, of 64 and at
 once 8x4096x4096 takes 5,821, 9,015 and 9,032 us, 16x768x3072 594, 760 and 1,251, 8x3072x768 (64
 and at once) 603 and 882; 32x512x512 takes 90, 92 and 121."""
+LEAST_LINE_BYTES = 512
+"""Bytes from one row of such columns to the next from which on blocks of so few terms pay: rows by
+64 columns of f32 take 226 us at once and 238 in blocks of 48 (64x4096x64), by 256 205 and 194
+(64x1024x256)."""
 FEW_BLOCKED_ROWS = 32
 """Rows up to which blocks have so few terms: of more, totals leave the registers too often."""
 MORE_ROWS_TERMS = 48

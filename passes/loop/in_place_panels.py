@@ -2,8 +2,8 @@
 
 Packing stores each element of the columns and reads it again, which few rows do not make up for.
 A register tile of few rows has registers for wide panels instead, so that each row of the columns
-is read in runs of many vectors; of more rows, sums are taken in blocks of terms, so that a panel
-stays in the nearest cache from one tile to the next.
+is read in runs of many vectors, as far as each core has a panel. Of more rows, sums are taken in
+blocks of terms, so that a panel stays in the nearest cache from one tile to the next.
 """
 
 from __future__ import annotations
@@ -62,4 +62,6 @@ def in_place_panel(shape: Contraction, lanes: int, target: Target) -> int | None
         return None
     line_bytes = min(lines) * target.vector_bits // 8 // lanes
     widths = [v * lanes for v in _vectors(rows, line_bytes, target)]
-    return next((width for width in widths if columns % width == 0), None)
+    widths = [width for width in widths if columns % width == 0]
+    shared = (width for width in widths if columns // width >= target.cores)
+    return next(shared, widths[-1] if widths else None)

@@ -15,6 +15,7 @@ from lamina.passes.cost.product_limits import (
     FEW_BLOCKED_ROWS,
     IN_PLACE_TERMS,
     LEAST_BLOCKED_ROWS,
+    LEAST_LINE_BYTES,
     LONG_TILE_SUM,
     MORE_ROWS_TERMS,
     MOST_TOGETHER,
@@ -115,5 +116,8 @@ def _even_block(terms: int, most: int) -> int:
 
 
 def _is_apart(stage: Stage, shape: Contraction, term: int) -> bool:
-    """Whether columns are read where they stand, a row of the operand for each term."""
-    return not shape.task_packed and stage.reads[shape.b].stride(term) > (shape.panel or 1)
+    """Whether columns are read where they stand, a row of the operand for each term, which lie
+    so far apart that few are on a page."""
+    access = stage.reads[shape.b]
+    far = access.stride(term) * stage.bits // 8 >= LEAST_LINE_BYTES
+    return far and not shape.task_packed and access.stride(term) > (shape.panel or 1)

@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4"}' --split-input-file | filecheck %s
+// RUN: lamina-opt %s -p 'pack-contractions{target="x86-64-v4;cores=2"}' --split-input-file | filecheck %s
 
 // Columns of the call that are neighbours are read where they stand. One register tile of two rows has eight vectors of them,
 func.func @two(%a: tensor<2x64xf32>, %b: tensor<64x256xf32>) -> tensor<2x256xf32> {
@@ -71,6 +71,21 @@ func.func @far(%a: tensor<64x64xf32>, %b: tensor<64x8192xf32>) -> tensor<64x8192
   func.return %r : tensor<64x8192xf32>
 }
 // CHECK-LABEL: @far
+// CHECK-NOT:     "pack"
+// CHECK:         #loop.packing<panel = 64, pack_at = call>
+
+// -----
+
+// Each of two cores has a panel, though it might be wider.
+func.func @shared(%a: tensor<2x64xf32>, %b: tensor<64x128xf32>) -> tensor<2x128xf32> {
+  %r = loop.generic (m, n, k) in [2, 128, 64] reads(%a[m, k] : tensor<2x64xf32>, %b[k, n] : tensor<64x128xf32>) writes([m, n] add : tensor<2x128xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<2x128xf32>
+}
+// CHECK-LABEL: @shared
 // CHECK-NOT:     "pack"
 // CHECK:         #loop.packing<panel = 64, pack_at = call>
 
