@@ -27,7 +27,8 @@ from lamina.passes.cost.kernel_model import FOLLOWED_STREAMS, WINDOW_BLOCKS, WIN
 MOST_PIECES = 32
 """Shifted pieces of overlapping windows that are added in one expression."""
 MOST_PHASES = 32
-"""Convolutions of a transposed one, at most: each is compiled for itself."""
+"""Convolutions of a transposed one, at most: each is compiled for itself. With 32 of 4 by 6
+channels of 9x9 a program takes 0.8 s of CPU time, with 16 0.5 (a thread of a Sapphire Rapids)."""
 
 
 @dataclass(frozen=True)

@@ -86,7 +86,8 @@ IN_PLACE_ROWS = 128
 """Rows up to which columns of the call are read where they stand, not packed. One thread of a
 loaded Sapphire Rapids, packed and in place, us: 2x512x512 19 and 9, 4x768x3072 733 and 466,
 16x512x16384 4,148 and 2,761, 32x512x512 121 and 93, 64x3072x768 2,291 and 1,945, 128x768x768 939
-and 880."""
+and 880. So do products of a batch: on two threads 8 of 4x512x512 281 and 141, and parts of a sum:
+8x8192x96 107 and 42, 16x8192x64 86 and 50."""
 IN_PLACE_VECTORS = (8, 6, 4, 3, 2)
 """Vectors of their panels where one register tile has all rows, by preference."""
 LEAST_WIDE_VECTORS = 4
@@ -99,9 +100,6 @@ vectors, 3,530 in two; 32x512x512 107 and 93."""
 LONG_LINE_BYTES = 1 << 15
 """Bytes from one row of columns to the next that make four gain whatever the rows: 32x1024x8192
 takes 4,747 us for 5,751, 64x512x16384 8,769 for 9,563, but 48x1024x4096 3,004 for 2,918."""
-LEAST_IN_PLACE_TERMS = 32
-"""Terms of their sums at least: with fewer the rows of the operand are as few as those of the
-result. A guess."""
 IN_PLACE_TERMS = 16
 """Terms of a block of such a sum: lines of a panel lie a row of the operand apart, on other pages,
 and often share sets of the nearest cache, which has 8 to 12 ways. In blocks of 16, of 64 and at

@@ -18,7 +18,6 @@ from lamina.passes.cost.product_limits import (
     FEW_TILE_ROWS,
     IN_PLACE_ROWS,
     IN_PLACE_VECTORS,
-    LEAST_IN_PLACE_TERMS,
     LEAST_WIDE_VECTORS,
     LONG_LINE_BYTES,
     PANEL_VECTORS,
@@ -44,9 +43,9 @@ def in_place_panel(shape: Contraction, lanes: int, target: Target) -> int | None
     makes the operand: it may as well make panels.
     """
     op, rows = shape.op, shape.size(shape.rows)
-    if not 1 < rows <= IN_PLACE_ROWS or shape.size(shape.summed) < LEAST_IN_PLACE_TERMS:
+    if not 1 < rows <= IN_PLACE_ROWS:
         return None
-    if shape.size(shape.batch) != 1 or any(pad is not None for pad in op.pad_values):
+    if any(pad is not None for pad in op.pad_values):
         return None
     operand = op.inputs[shape.b]
     if isinstance(before_reshapes(operand).owner, GenericOp):
@@ -58,10 +57,11 @@ def in_place_panel(shape: Contraction, lanes: int, target: Target) -> int | None
     if offset.coefficient(shape.inner_column) != 1:
         return None
     lines = [offset.coefficient(d) for d in shape.summed if op.extents[d] > 1]
-    if min(lines) < columns:
+    if not lines or min(lines) < columns:
         return None
     line_bytes = min(lines) * target.vector_bits // 8 // lanes
     widths = [v * lanes for v in _vectors(rows, line_bytes, target)]
     widths = [width for width in widths if columns % width == 0]
-    shared = (width for width in widths if columns // width >= target.cores)
+    batch = shape.size(shape.batch)
+    shared = (width for width in widths if batch * (columns // width) >= target.cores)
     return next(shared, widths[-1] if widths else None)

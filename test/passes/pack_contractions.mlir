@@ -51,13 +51,13 @@ func.func @main(%a: tensor<1x40xf32>, %b: tensor<33x40xf32> {lamina.kind = "para
 // -----
 
 // Batch dims come first, every summed dim keeps its order; no pad where panels come out even.
-func.func @batch_and_two_sums(%a: tensor<2x9x5x7xf64>, %b: tensor<2x5x7x16xf64>) -> tensor<2x9x16xf64> {
-  %r = loop.generic (b, m, n, j, k) in [2, 9, 16, 5, 7] reads(%a[b, m, j, k] : tensor<2x9x5x7xf64>, %b[b, j, k, n] : tensor<2x5x7x16xf64>) writes([b, m, n] add : tensor<2x9x16xf64>) {
+func.func @batch_and_two_sums(%a: tensor<2x129x5x7xf64>, %b: tensor<2x5x7x16xf64>) -> tensor<2x129x16xf64> {
+  %r = loop.generic (b, m, n, j, k) in [2, 129, 16, 5, 7] reads(%a[b, m, j, k] : tensor<2x129x5x7xf64>, %b[b, j, k, n] : tensor<2x5x7x16xf64>) writes([b, m, n] add : tensor<2x129x16xf64>) {
   ^bb0(%p: f64, %q: f64):
     %v = arith.mulf %p, %q : f64
     loop.yield %v : f64
   }
-  func.return %r : tensor<2x9x16xf64>
+  func.return %r : tensor<2x129x16xf64>
 }
 // CHECK-LABEL: @batch_and_two_sums
 // CHECK-NEXT:    [[B:%\S+]] = loop.generic (d0, d1, d2, d3, d4) in [2, 2, 5, 7, 8] reads(%b[d0, d2, d3, (d1 * 8) + d4] : tensor<2x5x7x16xf64>)

@@ -91,6 +91,21 @@ func.func @shared(%a: tensor<2x64xf32>, %b: tensor<64x128xf32>) -> tensor<2x128x
 
 // -----
 
+// So are those of a batch, whose products are shares of their own.
+func.func @batch(%a: tensor<4x2x64xf32>, %b: tensor<4x64x128xf32>) -> tensor<4x2x128xf32> {
+  %r = loop.generic (p, m, n, k) in [4, 2, 128, 64] reads(%a[p, m, k] : tensor<4x2x64xf32>, %b[p, k, n] : tensor<4x64x128xf32>) writes([p, m, n] add : tensor<4x2x128xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x2x128xf32>
+}
+// CHECK-LABEL: @batch
+// CHECK-NOT:     "pack"
+// CHECK:         #loop.packing<panel = 128, pack_at = call>
+
+// -----
+
 // A panel that is not whole would end behind the operand.
 func.func @uneven(%a: tensor<64x64xf32>, %b: tensor<64x100xf32>) -> tensor<64x100xf32> {
   %r = loop.generic (m, n, k) in [64, 100, 64] reads(%a[m, k] : tensor<64x64xf32>, %b[k, n] : tensor<64x100xf32>) writes([m, n] add : tensor<64x100xf32>) {

@@ -26,22 +26,22 @@ func.func @linear(%x: tensor<20x70xf32>, %b: tensor<45x70xf16>) -> tensor<20x45x
 // -----
 
 // Columns that are neighbours, in a batch, and an epilogue.
-func.func @batch(%x: tensor<3x20x64xf32>, %y: tensor<3x64x96xf32>) -> tensor<3x20x96xf32> {
-  %r = loop.generic (b, m, n, k) in [3, 20, 96, 64] reads(%x[b, m, k] : tensor<3x20x64xf32>, %y[b, k, n] : tensor<3x64x96xf32>) writes([b, m, n] add : tensor<3x20x96xf32>) {
+func.func @batch(%x: tensor<3x20x64xf32>, %y: tensor<3x64x90xf32>) -> tensor<3x20x90xf32> {
+  %r = loop.generic (b, m, n, k) in [3, 20, 90, 64] reads(%x[b, m, k] : tensor<3x20x64xf32>, %y[b, k, n] : tensor<3x64x90xf32>) writes([b, m, n] add : tensor<3x20x90xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
   }
-  %s = loop.generic (b, m, n) in [3, 20, 96] reads(%r[b, m, n] : tensor<3x20x96xf32>) writes([b, m, n] store : tensor<3x20x96xf32>) {
+  %s = loop.generic (b, m, n) in [3, 20, 90] reads(%r[b, m, n] : tensor<3x20x90xf32>) writes([b, m, n] store : tensor<3x20x90xf32>) {
   ^bb0(%p: f32):
     %v = arith.negf %p : f32
     loop.yield %v : f32
   }
-  func.return %s : tensor<3x20x96xf32>
+  func.return %s : tensor<3x20x90xf32>
 }
 // CHECK-LABEL: @batch
 // CHECK-NOT:     "pack"
-// CHECK:         [[Y:%\S+]][d0, d3, d2] : tensor<3x64x96xf32>)
+// CHECK:         [[Y:%\S+]][d0, d3, d2] : tensor<3x64x90xf32>)
 // CHECK-SAME:    pack_at = task
 // CHECK:         arith.negf
 
