@@ -46,6 +46,7 @@ from lamina.passes.cost.product_limits import (
     LEAST_DOT_ROWS,
     LONG_DOT,
     MIN_ROWS,
+    MIN_TURNED_BATCH_ROWS,
     MIN_TURNED_ROWS,
     MIN_WINDOW_ROWS,
     PANEL_VECTORS,
@@ -193,7 +194,9 @@ def _least_rows(shape: Contraction) -> int:
     offset = flatten(forms, shape_of(shape.op.inputs[shape.b]))
     along = [d for d in shape.summed if offset.coefficient(d) == 1]
     longest = max((shape.op.extents[d] for d in along), default=0)
-    return MIN_TURNED_ROWS if longest >= LONG_DOT else MIN_ROWS
+    if longest < LONG_DOT:
+        return MIN_ROWS
+    return MIN_TURNED_BATCH_ROWS if shape.batch else MIN_TURNED_ROWS
 
 
 def _strays(shape: Contraction, invariants: Collection[SSAValue]) -> bool:

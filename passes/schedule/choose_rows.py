@@ -297,17 +297,19 @@ def _row_streams(
     """How many rows to run at once; None if the kernel does more than reduce them, or reads little.
 
     One sweep must reduce along one dimension, and all others do arithmetic on its totals: rows that
-    are walked again would push each other out of the nearest cache.
+    are walked again would push each other out of the nearest cache. Of rows that share nothing the
+    caches hold enough for one at a time.
     """
     first, *rest = sweeps
     if any(sweep.extents for sweep in rest) or not only_reduces(first, rest, outputs):
         return None
     read = {r.memory for s in first.stages for r in s.reads}
-    if sum(byte_size(m.type) for m in read if isinstance(m.type, MemRefType)) <= target.l2_bytes:
+    size = sum(byte_size(m.type) for m in read if isinstance(m.type, MemRefType))
+    shared = _shared_rows(first.stages[0])
+    if shared == 1 and size <= target.l2_bytes:
         return None
     if sum(body_cost(s.op) for s in first.stages) > LIGHT_BODY:
         return None
-    shared = _shared_rows(first.stages[0])
     alike = [n for n in range(MOST_SHARED_ROWS, 1, -1) if shared % n == 0]
     counts = (*alike, *ROW_STREAMS)
     if shared in alike:

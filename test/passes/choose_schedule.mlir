@@ -45,6 +45,34 @@ func.func private @sums(%x: memref<4096x640xf32>, %y: memref<4096xf32>) attribut
 
 // -----
 
+// Few rows by columns that lie along the sum: all of them, at several columns that lie far apart, though the caches hold both.
+func.func private @few_rows(%a: memref<4x512xf32>, %b: memref<512x512xf32>, %c: memref<4x512xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [4, 512, 512] reads(%a[m, k] : memref<4x512xf32>, %b[n, k] : memref<512x512xf32>) writes([m, n] add into %c : memref<4x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%u: f32, %w: f32):
+    %v = arith.mulf %u, %w : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @few_rows
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, jam = 16>]
+// CHECK:         #loop.schedule<vectorize = d2 x 8, unroll = 1>
+
+// -----
+
+// Rows that share nothing, and that the caches hold, run one by one.
+func.func private @near_sums(%x: memref<512x512xf32>, %y: memref<512xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [512, 512] reads(%x[i, j] : memref<512x512xf32>) writes([i] add into %y : memref<512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @near_sums
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel>]
+
+// -----
+
 // Columns: tasks take runs of them, rows are added in streams.
 func.func private @columns(%x: memref<4096x640xf32>, %y: memref<640xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [640, 4096] reads(%x[j, i] : memref<4096x640xf32>) writes([i] add into %y : memref<640xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {

@@ -194,6 +194,48 @@ func.func @dots(%a: tensor<4x512xf32>, %b: tensor<64x512xf32>) -> tensor<4x64xf3
 
 // -----
 
+// Eight rows are one tile of dot products, nine are packed; so are eight of a batch, which have no such tile.
+func.func @eight_dots(%a: tensor<8x512xf32>, %b: tensor<64x512xf32>) -> tensor<8x64xf32> {
+  %r = loop.generic (m, n, k) in [8, 64, 512] reads(%a[m, k] : tensor<8x512xf32>, %b[n, k] : tensor<64x512xf32>) writes([m, n] add : tensor<8x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x64xf32>
+}
+// CHECK-LABEL: @eight_dots
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [8, 64, 512] reads(%a[d0, d2] : tensor<8x512xf32>, %b[d1, d2]
+// CHECK-NOT:     lamina.packing
+// CHECK:         func.return
+
+// -----
+
+func.func @nine_rows(%a: tensor<9x512xf32>, %b: tensor<64x512xf32>) -> tensor<9x64xf32> {
+  %r = loop.generic (m, n, k) in [9, 64, 512] reads(%a[m, k] : tensor<9x512xf32>, %b[n, k] : tensor<64x512xf32>) writes([m, n] add : tensor<9x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<9x64xf32>
+}
+// CHECK-LABEL: @nine_rows
+// CHECK:         "pack"
+
+// -----
+
+func.func @eight_of_a_batch(%a: tensor<2x8x512xf32>, %b: tensor<2x64x512xf32>) -> tensor<2x8x64xf32> {
+  %r = loop.generic (b, m, n, k) in [2, 8, 64, 512] reads(%a[b, m, k] : tensor<2x8x512xf32>, %b[b, n, k] : tensor<2x64x512xf32>) writes([b, m, n] add : tensor<2x8x64xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<2x8x64xf32>
+}
+// CHECK-LABEL: @eight_of_a_batch
+// CHECK:         "pack"
+
+// -----
+
 // Rows that are windows of an image with a border read a copy of it, not one of each window.
 func.func @rows_of_windows(%x: tensor<4x20x20xf32>, %w: tensor<16x4x3x3xf32>) -> tensor<10x10x16xf32> {
   %r = loop.generic (y, x, o, c, j, i) in [10, 10, 16, 4, 3, 3] reads(%x[c, y * 2 + j + -1, x * 2 + i + -1] pad 0.0 : f32 : tensor<4x20x20xf32>, %w[o, c, j, i] : tensor<16x4x3x3xf32>) writes([y, x, o] add : tensor<10x10x16xf32>) {
