@@ -115,23 +115,23 @@ def test_threads_share_live_rows_evenly(name: str, cores: int) -> None:
         np.testing.assert_allclose(found, wanted, 1e-4, 1e-4)
 
 
-@pytest.mark.parametrize("bound", [20, 300])
-def test_few_live_rows_of_long_sums(bound: int) -> None:
+@pytest.mark.parametrize(("bound", "columns"), [(20, 40), (300, 64)])
+def test_few_live_rows_of_long_sums(bound: int, columns: int) -> None:
     """Sums in blocks wait in scratch, where a tile of one live row has its place as well."""
     terms = 16384
     text = f"""
 func.func @main(%x: tensor<?x{terms}xf32> {{lamina.dims = [#lamina.size<n in [1, {bound}]>]}},
-                %w: tensor<{terms}x64xf32>) -> tensor<?x64xf32> {{
+                %w: tensor<{terms}x{columns}xf32>) -> tensor<?x{columns}xf32> {{
   %1 = aten.mm.default(%x, %w)
-      : (tensor<?x{terms}xf32>, tensor<{terms}x64xf32>) -> tensor<?x64xf32>
-  func.return %1 : tensor<?x64xf32>
+      : (tensor<?x{terms}xf32>, tensor<{terms}x{columns}xf32>) -> tensor<?x{columns}xf32>
+  func.return %1 : tensor<?x{columns}xf32>
 }}"""
     module = padded_program(parse(text), {"n": bound})
     lower(module, "functional", "bufferized", Target.host())
     assert re.search(r"tail = \[4, 3, 2, 1\], .*terms = ", str(module))
     compiled = compile_module(parse(_uncut(str(module))))
     rng = np.random.default_rng(0)
-    x, w = (rng.integers(-4, 5, s).astype(np.float32) for s in ((bound, terms), (terms, 64)))
+    x, w = (rng.integers(-4, 5, s).astype(np.float32) for s in ((bound, terms), (terms, columns)))
     for count in (1, 3, 4, 17, bound):
         found = compiled(x, w, np.array(count))[:count]
         np.testing.assert_array_equal(found, (x @ w)[:count])
