@@ -61,7 +61,7 @@ class PanelEpilogue(ProductTask):
                 for s in epilogue
             }
             if turned is not None:
-                turned.emit(inner, here, rows, (start, end))
+                turned.emit(inner, here, rows, (start, end), ended=ends.columns is not None)
                 return
 
             def row(deeper: Emitter, at: Index) -> None:

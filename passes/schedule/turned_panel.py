@@ -48,10 +48,12 @@ class TurnedPanel:
         envs: Envs,
         rows: tuple[Index, Index],
         columns: tuple[Index, Index],
+        *,
+        ended: bool,
     ) -> None:
         """Append the loops of a panel's `columns` for `rows` of a task that is at `envs`.
 
-        Raises InputError where the panel has no axis for the rows.
+        `ended` says that columns end at a number of the call, within a square. Raises InputError where the panel has no axis for the rows.
         """
         panel = self.product.writes[0].memory
         axis = row_axis(self.product, panel)
@@ -63,7 +65,8 @@ class TurnedPanel:
         sweeps = scheduled_sweeps([copy])
         end_loops(sweeps, memory)
         for sweep in sweeps:  # blocks begin and end at any row
-            memory.ends[sweep] = {1: (), **memory.ends.get(sweep, {})}
+            anywhere: dict[int, tuple[()]] = {0: (), 1: ()} if ended else {1: ()}
+            memory.ends[sweep] = {**anywhere, **memory.ends.get(sweep, {})}
         column, row = copy.inner
         own = {copy: {**envs[self.follower], FIRST_WINDOW: rows[0]}}
         bounds = {sweep: {column: columns, row: rows} for sweep in sweeps}
