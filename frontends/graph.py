@@ -24,7 +24,7 @@ from lamina.frontends.extended_imports import (
     importer_of,
     named_arguments,
 )
-from lamina.frontends.inlined_ops import implementation_of, traced
+from lamina.frontends.inlined_ops import ATEN_NAMES, implementation_of, traced
 from lamina.frontends.locations import Locations
 from lamina.frontends.size_arithmetic import SIZE_FUNCTIONS, idle_nodes, size_limits, size_operation
 from lamina.frontends.torch_types import (
@@ -115,6 +115,8 @@ class GraphImporter:
         if isinstance(target, torch._ops.OpOverload) and implementation_of(node) is None:
             if importer_of(target) is not None or extended_class(target) is not None:
                 return True
+            if target._schema.name in ATEN_NAMES:
+                return True
             if target.namespace in _DIALECTS:
                 _DIALECTS[target.namespace](f"{target._opname}.{target._overloadname}")
             else:
@@ -163,6 +165,8 @@ class GraphImporter:
         if importer is not None:
             return self._extended(node, importer, env)
         op_class = self._op_classes.get(target) or extended_class(target)
+        if op_class is None and (alike := ATEN_NAMES.get(target._schema.name)) is not None:
+            op_class = self._op_classes[target] = aten.op(alike)
         if op_class is None and target.namespace not in _DIALECTS:
             return self._custom(node, target, env)
         if op_class is None:

@@ -29,8 +29,6 @@ def implementation_of(node: fx.Node) -> Callable[..., Any] | None:
         examples = [source.meta["val"] for source in node.all_input_nodes]
         contiguous = all(example.is_contiguous() for example in examples)
         return None if contiguous or examples[0].is_complex() else by_strides
-    if target._schema.name in _BY_NAME:
-        return _BY_NAME[target._schema.name]
     if target.namespace == "prims":
         return getattr(target, "impl_aten", None)
     if target.namespace == "quantized_decomposed":
@@ -92,19 +90,9 @@ def _row_major(a: Tensor) -> Tensor:
     return a.clone(memory_format=torch.contiguous_format)
 
 
-def _grouped_product(rows: Tensor, matrices: Tensor, ends: Tensor) -> Tensor:
-    """All rows by the matrix of each group, of which each row takes its own; 0 behind the last."""
-    count = matrices.shape[0]
-    group = (ends[:, None] <= torch.arange(rows.shape[0])).sum(0)
-    chosen = group == torch.arange(count)[:, None]
-    products = torch.bmm(rows.expand(count, *rows.shape), matrices)
-    return torch.where(chosen[:, :, None], products, 0).sum(0)
-
-
-_BY_NAME: dict[str, Callable[..., Any]] = {
-    "transformers::grouped_mm_fallback": _grouped_product,
-}
-"""What stands for an op of another library, by its schema's name."""
+ATEN_NAMES = {"transformers::grouped_mm_fallback": "_grouped_mm.default"}
+"""Ops of other libraries, by the names of their schemas, that take the same arguments as one of
+ATen does."""
 
 _BY_STRIDES: dict[object, Callable[..., Any]] = {
     torch.ops.aten._linalg_det.default: _det,

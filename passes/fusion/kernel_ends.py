@@ -61,6 +61,17 @@ class KernelCall:
     """Which points of each nest somebody reads."""
     zeros: dict[int, Demand] = field(default_factory=dict[int, Demand])
     """For each argument limits outside of which it is 0."""
+    sizes: Mapping[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
+    """The sizes of the call that stand for those which its limits name, if these are another
+    call's."""
+
+    def size(self, named: SSAValue) -> SSAValue:
+        """The size of the call that its limits name so."""
+        return self.sizes.get(named, named)
+
+    def knows(self, named: SSAValue) -> bool:
+        """Whether the size that limits name so is known where the kernel is called."""
+        return reaches(self.size(named), self.op)
 
 
 def reaches(value: SSAValue, call: func.CallOp) -> bool:
@@ -290,7 +301,7 @@ def common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
     return [
         (argument, count)
         for argument, count in sorted(common, key=lambda pair: pair[0])
-        if all(reaches(count, call.op) for call in calls)
+        if all(call.knows(count) for call in calls)
     ]
 
 
@@ -306,7 +317,7 @@ def kept_bounds(
         if dim is None or dim in rows_of(nest) or point.form != Linear.dim(dim):
             continue
         whole = point.stride == 1 and point.extent == nest.extents[dim]
-        if whole and all(reaches(end.count, call.op) for call in calls):
+        if whole and all(call.knows(end.count) for call in calls):
             bound = Bound(True, Linear.dim(FIRST_COUNT + known.of(end)))
             found.setdefault(dim, []).append(bound)
     return found

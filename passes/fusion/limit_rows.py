@@ -14,7 +14,7 @@ An argument of a kernel that is a mask of the positions below a size is noted as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -56,7 +56,6 @@ from lamina.passes.fusion.kernel_ends import (
     note_masked_reads,
     note_padded_masks,
     note_scatter_masks,
-    reaches,
 )
 from lamina.passes.fusion.limited_calls import told_apart
 from lamina.passes.fusion.limited_parts import divided, follow_readers, in_order, return_handed
@@ -282,7 +281,8 @@ def _give(
         argument = block.insert_arg(end.count.type, len(block.args))
         argument.name_hint = "count"
         for call in calls:
-            call.op.operands = [*call.op.operands, ends.value(end, call.op)]
+            own = replace(end, count=call.size(end.count))
+            call.op.operands = [*call.op.operands, ends.value(own, call.op)]
     kernel.update_function_type()
 
 
@@ -291,4 +291,4 @@ def _agreed(
 ) -> frozenset[RowLimit]:
     """The limits of a nest's rows in all calls of its kernel, of sizes that are known there."""
     found = frozenset.intersection(*(limits.get(nest, frozenset()) for limits in rows))
-    return frozenset(x for x in found if all(reaches(x.end.count, call.op) for call in calls))
+    return frozenset(x for x in found if all(call.knows(x.end.count) for call in calls))

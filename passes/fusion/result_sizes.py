@@ -8,6 +8,7 @@ from xdsl.dialects import func
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, IntegerAttr, StringAttr
 from xdsl.ir import SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.passes.fusion.demanded_elements import Demands, is_count
 from lamina.passes.fusion.element_limits import EVERYTHING, Demand, Limit, Reach
@@ -36,14 +37,17 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
 
 
 def has_sizes(function: func.FuncOp) -> bool:
-    """Whether results of a function are cut to sizes, or an argument may be one."""
+    """Whether results of a function are cut to sizes, or what it is given, or its kernels make, may
+    be one."""
     end = function.body.block.last_op
     return isinstance(end, func.ReturnOp) and _cuts(function, end) is not None
 
 
 def _cuts(function: func.FuncOp, end: func.ReturnOp) -> list[list[SSAValue | None]] | None:
     """The values at which the dimensions of each result are cut; None where nothing is a size."""
-    has_counts = any(map(is_count, function.body.block.args))
+    block = function.body.block
+    made = (v for op in block_ops(block) if isinstance(op, func.CallOp) for v in op.results)
+    has_counts = any(map(is_count, (*block.args, *made)))
     if function.res_attrs is None:
         return [[] for _ in end.operands] if has_counts else None
     entries = [e.data if isinstance(e, DictionaryAttr) else {} for e in function.res_attrs.data]

@@ -226,14 +226,31 @@ def return_more(
 
 
 def _sizes(kernel: func.FuncOp) -> list[SSAValue]:
-    """The numbers of a kernel that follow from others alone, and are read in it."""
+    """The numbers that a kernel computes and reads: those that follow from other numbers alone, and
+    those that are compared in other nests, as with positions."""
     return [
         value
         for nest in kernel.body.block.ops
-        if isinstance(nest, GenericOp) and not nest.extents and all(map(is_count, nest.inputs))
+        if isinstance(nest, GenericOp) and nest.inputs
         for value in nest.res
-        if is_count(value) and value.uses and nest.inputs
+        if is_count(value) and value.uses and (_follows(nest) or _is_compared(value))
     ]
+
+
+def _follows(nest: GenericOp) -> bool:
+    return not nest.extents and all(map(is_count, nest.inputs))
+
+
+def _is_compared(number: SSAValue) -> bool:
+    readers = {use.operation for use in number.uses}
+    return any(
+        isinstance(use.operation, arith.CmpiOp)
+        for reader in readers
+        if isinstance(reader, GenericOp) and reader.extents
+        for operand, argument in zip(reader.inputs, reader.block.args, strict=False)
+        if operand is number
+        for use in argument.uses
+    )
 
 
 class Ends:

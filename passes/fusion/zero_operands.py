@@ -17,7 +17,7 @@ from lamina.dialects.loop.bounds import BOUNDS, ZEROS, BoundsAttr, zeros_of
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.zero_axes import axis_alone
 from lamina.passes.fusion.element_limits import Reach
-from lamina.passes.fusion.kernel_ends import KernelCall, Numbers, reaches
+from lamina.passes.fusion.kernel_ends import KernelCall, Numbers
 
 Zeros = dict[Reach, tuple[int, int]]
 """For each number an argument that is 0 from there on, and the dimension of it."""
@@ -71,6 +71,6 @@ def zeros_in(nest: GenericOp, place: int, dim: int, calls: Sequence[KernelCall])
         for limit in limits
         if (limit.stride, limit.extent) == at
         and isinstance(limit.end, Reach)
-        and all(reaches(limit.end.count, call.op) for call in calls)
+        and all(call.knows(limit.end.count) for call in calls)
     )
     return dict.fromkeys(sorted(ends, key=lambda e: (e.factor, e.offset)), (read.index, axis))

@@ -315,14 +315,16 @@ def _row_streams(
     if shared in alike:
         # Tiles of all these rows at several places of what they share, far apart.
         places = [n for n in range(max(ROW_STREAMS), 1, -1) if rows // shared % n == 0]
-        tiles = (shared * n for n in places if shared * n <= target.vector_registers)
+        tiles = (shared * n for n in places if shared * n < target.vector_registers)
         counts = (*tiles, *counts)
     fitting = (n for n in counts if rows % n == 0 and rows // n >= LEAST_STREAM_TASKS)
     return next(fitting, None)
 
 
 def _shared_rows(stage: Stage) -> int:
-    """Positions of the outermost rows for which the largest read is the same."""
+    """Positions of the outermost rows for which the largest read is the same; 1 without reads."""
+    if not stage.reads:
+        return 1
     largest = max(stage.reads, key=lambda r: byte_size(r.memory.type))  # pyright: ignore
     same = takewhile(lambda d: largest.stride(d) == 0, stage.rows)
     return prod(stage.extents[d] for d in same)

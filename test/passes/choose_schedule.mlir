@@ -55,7 +55,7 @@ func.func private @few_rows(%a: memref<4x512xf32>, %b: memref<512x512xf32>, %c: 
   func.return
 }
 // CHECK-LABEL: @few_rows
-// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, jam = 16>]
+// CHECK-SAME:    lamina.schedule = [#loop.rows<parallel, jam = 8>]
 // CHECK:         #loop.schedule<vectorize = d2 x 8, unroll = 1>
 
 // -----
