@@ -53,7 +53,8 @@ class TurnedPanel:
     ) -> None:
         """Append the loops of a panel's `columns` for `rows` of a task that is at `envs`.
 
-        `ended` says that columns end at a number of the call, within a square. Raises InputError where the panel has no axis for the rows.
+        `ended` says that columns end at a number of the call, within a square. Raises InputError
+        where the panel has no axis for the rows.
         """
         panel = self.product.writes[0].memory
         axis = row_axis(self.product, panel)
