@@ -54,7 +54,9 @@ COMPUTING = frozenset(
         "_native_batch_norm_legit_no_training",
         "_pdist_forward",
         "_prelu_kernel",
+        "_prelu_kernel_backward",
         "_scaled_dot_product_flash_attention_for_cpu",
+        "_scaled_dot_product_flash_attention_for_cpu_backward",
         "_softmax",
         "_softmax_backward_data",
         "_trilinear",
@@ -83,6 +85,7 @@ COMPUTING = frozenset(
         "conv_transpose2d",
         "conv_transpose3d",
         "convolution",
+        "convolution_backward",
         "cosine_similarity",
         "cumprod",
         "cumsum",
@@ -99,7 +102,9 @@ COMPUTING = frozenset(
         "grid_sampler_3d",
         "group_norm",
         "hardsigmoid",
+        "hardsigmoid_backward",
         "hardswish",
+        "hardswish_backward",
         "hardtanh",
         "hardtanh_backward",
         "index_add",
@@ -116,6 +121,7 @@ COMPUTING = frozenset(
         "logcumsumexp",
         "logsumexp",
         "matmul",
+        "mish_backward",
         "mm",
         "mv",
         "native_batch_norm",
@@ -129,12 +135,14 @@ COMPUTING = frozenset(
         "prelu",
         "renorm",
         "rms_norm",
+        "rrelu_with_noise_backward",
         "rsub",
         "scaled_dot_product_attention",
         "scatter.reduce",
         "scatter.value_reduce",
         "scatter_add",
         "scatter_reduce",
+        "smooth_l1_loss_backward",
         "softmax",
         "softplus_backward",
         "trapezoid",
@@ -301,7 +309,7 @@ def _widen(op: SchemaOp) -> None:
         new.name_hint = old.name_hint
         if old.type == new.type:
             old.replace_all_uses_with(new)
-        else:
+        elif old.uses:  # gradients that an output mask leaves out have none
             rounded = _conversion(new, old.type, op)
             mark_implicit(rounded)
             block.insert_op_before(rounded, op)

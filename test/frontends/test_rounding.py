@@ -40,6 +40,12 @@ CHAINS: dict[str, Callable[[Tensor, Tensor], Tensor]] = {
         functional.threshold(torch.where(y > 0, x, 0.1), 0.1, -2.0)
         + torch.ops.aten.hardtanh_backward(x, torch.where(x > 0, y, 0.1), -0.1, 0.1)
     ),
+    "gradients": lambda x, y: (
+        torch.ops.aten.hardsigmoid_backward(x, y)
+        + torch.ops.aten.hardswish_backward(x, y)
+        + torch.ops.aten.mish_backward(x, y)
+        + torch.ops.aten.smooth_l1_loss_backward(x, y, x * y, 0, 0.7)
+    ),
     "steps": lambda x, y: torch.xlogy(x, y.abs()) + torch.logit(torch.sigmoid(x)),
     "second_names": lambda x, y: (
         torch.special.sinc(x) * torch.special.logit(torch.special.expit(y))

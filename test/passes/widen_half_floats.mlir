@@ -109,3 +109,21 @@ func.func @steps(%x: tensor<4xbf16>) -> tensor<4xbf16> {
   %y = core_aten.mul.Scalar(%x, other = 0.1) : (tensor<4xbf16>) -> tensor<4xbf16>
   func.return %y : tensor<4xbf16>
 }
+
+// Gradients of convolutions are sums of products as well: operands are widened in front of them, not in the product's body.
+
+// CHECK-LABEL: @convolution_gradients
+// CHECK:       aten.convolution_backward.default({{.*}}) : (tensor<2x8x5x5xf32>, tensor<2x4x5x5xf32>, tensor<8x4x3x3xf32>) -> (tensor<2x4x5x5xf32>, tensor<8x4x3x3xf32>, tensor<8xf32>)
+func.func @convolution_gradients(%g: tensor<2x8x5x5xbf16>, %x: tensor<2x4x5x5xbf16>, %w: tensor<8x4x3x3xbf16>) -> tensor<8x4x3x3xbf16> {
+  %a, %b, %c = aten.convolution_backward.default(%g, %x, %w, bias_sizes = [8], stride = [1, 1], padding = [1, 1], dilation = [1, 1], transposed = false, output_padding = [0, 0], groups = 1, output_mask = [true, true, true]) : (tensor<2x8x5x5xbf16>, tensor<2x4x5x5xbf16>, tensor<8x4x3x3xbf16>) -> (tensor<2x4x5x5xbf16>, tensor<8x4x3x3xbf16>, tensor<8xbf16>)
+  func.return %b : tensor<8x4x3x3xbf16>
+}
+
+// Those of losses that torch computes in several steps stay.
+
+// CHECK-LABEL: @loss_gradient
+// CHECK:       aten.mse_loss_backward.default(%g, %x, %y, reduction = 0) : (tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+func.func @loss_gradient(%g: tensor<4xbf16>, %x: tensor<4xbf16>, %y: tensor<4xbf16>) -> tensor<4xbf16> {
+  %r = aten.mse_loss_backward.default(%g, %x, %y, reduction = 0) : (tensor<4xbf16>, tensor<4xbf16>, tensor<4xbf16>) -> tensor<4xbf16>
+  func.return %r : tensor<4xbf16>
+}
