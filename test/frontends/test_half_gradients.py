@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 import torch
 from torch import Tensor
@@ -22,7 +24,7 @@ def test_attention_rounds_no_scores() -> None:
     torch.manual_seed(0)
     args = [torch.randn(2, 2, 33, 16) * scale for scale in (2, 2, 1)]
     halves = [x.bfloat16() for x in args]
-    gradients = grad(attended, argnums=(0, 1, 2))
+    gradients: Callable[..., tuple[Tensor, ...]] = grad(attended, argnums=(0, 1, 2))
     exact = gradients(*(x.double() for x in halves))
     eager = gradients(*halves)
     ours = torch.compile(lambda *x: gradients(*x), backend="lamina")(*halves)
