@@ -362,7 +362,7 @@ class MathBuilder:
 
     def scale(self, x: Value, n: Value) -> Value:
         """x * 2^n for x near 1 and |n| up to twice the exponent range, rounded once."""
-        name = self._scalef()
+        name = self.scaling_instruction()
         if name is not None:
             return self._call_scalef(name, x, n)
         integer = self.to_int(n)
@@ -373,7 +373,7 @@ class MathBuilder:
             x = x * power
         return x
 
-    def _scalef(self) -> str | None:
+    def scaling_instruction(self) -> str | None:
         """The AVX-512 instruction for `scale`, if the target has it for this type."""
         width = self.count * self.bits
         if self.target.vector_bits < 512 or self.target.architecture != "x86_64":

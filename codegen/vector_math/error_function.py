@@ -1,12 +1,15 @@
 """erf, erfc, erfcx."""
 
+from math import sqrt
+
 from lamina.codegen.vector_math import coefficients as c
 from lamina.codegen.vector_math import piecewise_erf
 from lamina.codegen.vector_math.builder import MathBuilder, Value
 from lamina.codegen.vector_math.compensated import fast_two_sum, two_product
-from lamina.codegen.vector_math.exponential import exp, exp_parts
+from lamina.codegen.vector_math.exponential import LOG2_E, exp, exp_parts
 from lamina.codegen.vector_math.piecewise import has_lookup, odd_by_pieces
 from lamina.codegen.vector_math.special_builder import SpecialBuilder
+from lamina.codegen.vector_math.underflow import vanishing
 
 #: 2^r on |r| <= 1/2 to 2^-23.
 _EXP2_SHORT = (
@@ -48,7 +51,7 @@ def erf(b: MathBuilder, x: Value) -> Value:
 def _complement(b: MathBuilder, x: Value) -> Value:
     """erfc(x) as e^(-x^2) P(t) / (1 + 2 x), t = (x - 4) / (x + 4).
 
-    For 0.47 <= x <= 10.1 in f32, 0 <= x <= 27.3 in f64.
+    For 0.47 <= x <= 10.1 in f32, 0 <= x <= 27.3 in f64, and where the power vanishes.
     """
     t = (x - 4.0) / (x + 4.0)
     square, square_low = two_product(b, x, x)
@@ -88,6 +91,10 @@ def erfc(b: MathBuilder, x: Value) -> Value:
     """1 - erf(x), without cancellation for large x."""
     magnitude = b.abs(x)
     inner = 1.0 - b.fma(x, b.horner(x * x, c.ERF32_SMALL if b.single else c.ERF64_SMALL), x)
-    outer = _complement(b, b.at_most(magnitude, b.pick(10.1, 27.3)))
-    outer = b.select(x < 0.0, 2.0 - outer, outer)
+    # What is 0 is made of an exponent of which `scale` makes 0; 2 less e^-49 is 2.
+    below = x < 0.0
+    least = b.select(below, b.const(7.0), b.pick(10.1, 27.3))
+    far = b.select(below, b.const(7.0), sqrt(-vanishing(b) / LOG2_E))
+    outer = _complement(b, b.select(magnitude > least, far, magnitude))
+    outer = b.select(below, 2.0 - outer, outer)
     return b.select(magnitude < 0.4769, inner, outer)

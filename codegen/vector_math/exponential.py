@@ -13,6 +13,7 @@ from lamina.codegen.vector_math.piecewise import (
     looked_up,
     smaller_magnitude,
 )
+from lamina.codegen.vector_math.underflow import vanishing
 
 LOG2_E = 1.4426950408889634
 #: ln2 as a short high part (n * high is exact) and the rest.
@@ -40,7 +41,7 @@ def exp(b: MathBuilder, x: Value) -> Value:
     """e^x; overflow gives inf, underflow goes through the subnormals to 0."""
     if has_lookup(b) and b.count >= len(SIXTEENTH_POWERS):
         return in_sixteens(b, _exp_by_sixteenths, x)
-    x = b.at_least(b.at_most(x, b.pick(89.0, 710.0)), b.pick(-104.0, -746.0))
+    x = b.at_least(b.at_most(x, b.pick(89.0, 710.0)), vanishing(b) / LOG2_E)
     n, r = reduce_ln2(b, x)
     tail = b.horner(r, c.EXP32 if b.single else c.EXP64)
     p = b.fma(r * r, tail, r) + 1.0
@@ -85,7 +86,7 @@ def exp_parts(b: MathBuilder, x: Value, low: Value | None = None) -> tuple[Value
 
 def exp2(b: MathBuilder, x: Value) -> Value:
     """2^x."""
-    x = b.at_least(b.at_most(x, b.pick(129.0, 1025.0)), b.pick(-151.0, -1076.0))
+    x = b.at_least(b.at_most(x, b.pick(129.0, 1025.0)), vanishing(b))
     n = b.nearest(x)
     r = x - n
     p = b.horner(r, c.EXP2_32 if b.single else c.EXP2_64)

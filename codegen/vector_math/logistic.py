@@ -15,9 +15,13 @@ from lamina.codegen.vector_math.exponential import (
     reduce_ln2,
 )
 from lamina.codegen.vector_math.piecewise import has_lookup, in_sixteens, looked_up
+from lamina.codegen.vector_math.underflow import vanishing
 
 _FAR = 64.0
-"""Powers of two that e^-x and the result are kept nearer to 1 where the result may be subnormal."""
+"""Powers of two that e^-x and the result are kept nearer to 1 where the result may be subnormal;
+1 + 2^-64 is 1."""
+_LEAST = 110.0
+"""e^-110 and all below are 0."""
 _RECIPROCAL = "llvm.x86.avx512.rcp14.ps.512"
 
 
@@ -26,15 +30,15 @@ def sigmoid(b: MathBuilder, x: Value) -> Value:
 
     e^-|x| is (head + rest) 2^n. Below 0 the errors of head, sum and quotient would add up to more
     than 2 ulp, so the quotient is corrected for what head and the sum lost. Scaling comes last,
-    into the subnormals.
+    into the subnormals; the sum is 1 long before.
     """
     if has_lookup(b) and b.count >= len(SIXTEENTH_POWERS):
         return in_sixteens(b, _sigmoid_by_sixteenths, x)
     below = x < 0.0
-    n, r = reduce_ln2(b, b.at_least(-b.abs(x), b.pick(-104.0, -746.0)))
+    n, r = reduce_ln2(b, b.at_least(-b.abs(x), vanishing(b) / LOG2_E))
     tail = b.horner(r, c.EXP32 if b.single else c.EXP64)
     head, rest = fast_two_sum(b, 1.0, b.fma(r * r, tail, r))
-    decay = b.scale(head, n)
+    decay = b.scale(head, b.at_least(n, -_FAR))
     total, lost = fast_two_sum(b, 1.0, decay)
     quotient = b.select(below, head, b.like(x, 1.0)) / total
     zero = b.like(x, 0.0)
@@ -51,7 +55,7 @@ def _sigmoid_by_sixteenths(b: MathBuilder, x: Value) -> Value:
     of the estimate q, 1 - q - q power + q tail, needs neither their sum nor that with 1 rounded:
     what is left are the rounding of 1 - q, that of the powers, and that of the result.
     """
-    x = b.at_least(b.at_most(x, 104.0), -104.0)
+    x = b.at_least(b.at_most(x, 40.0), -_LEAST)  # 1 + e^-40 is 1
     marked = b.fma(x, -LOG2_E, NEAREST_SIXTEENTH)
     n = marked - NEAREST_SIXTEENTH
     high, low = LN2_SIXTEENTHS
@@ -66,7 +70,9 @@ def _sigmoid_by_sixteenths(b: MathBuilder, x: Value) -> Value:
     estimate = _reciprocal(b, power - tail + one)
     error = b.fma(-one, estimate, 1.0)
     error = b.fma(tail, estimate, b.fma(-power, estimate, error))
-    return b.fma(estimate, error, estimate) * one
+    # What is 0 is no number that was rounded to it: some processors are slow at that.
+    last = b.select(x > -_LEAST, one, 0.0)
+    return b.fma(estimate, error, estimate) * last
 
 
 def _reciprocal(b: MathBuilder, x: Value) -> Value:

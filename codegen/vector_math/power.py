@@ -7,6 +7,7 @@ from lamina.codegen.vector_math.exponential import LN2_PARTS_64, LOG2_E, exp_par
 from lamina.codegen.vector_math.logarithm import split
 from lamina.codegen.vector_math.piecewise import has_lookup
 from lamina.codegen.vector_math.power_by_pieces import LANES, pow_by_pieces
+from lamina.codegen.vector_math.underflow import vanishing
 
 
 def rsqrt(b: MathBuilder, x: Value) -> Value:
@@ -90,7 +91,8 @@ def _pow_short(b: MathBuilder, x: Value, y: Value) -> Value:
     z = s * s
     logarithm = b.fma(s * z, b.horner(z, c.LOG64_SHORT), s) * (2.0 * LOG2_E)
     exponent = y * (logarithm + e)
-    exponent = b.at_least(b.at_most(exponent, 200.0), -200.0)
+    # 2^-1023 is made as 0: no number below the least f32 is left to be rounded.
+    exponent = b.at_least(b.at_most(exponent, 200.0), -1023.0)
     n = b.nearest(exponent)
     r = exponent - n
     return b.fma(r, b.horner(r, c.EXP2_64_SHORT), 1.0) * b.power_of_two(n)
@@ -101,7 +103,7 @@ def _pow_long(b: MathBuilder, x: Value, y: Value) -> Value:
     high, low = _long_log(b, x)
     p, p_low = two_product(b, y, high)
     p_low = b.fma(y, low, p_low)
-    limited = b.at_least(b.at_most(p, 1000.0), -1000.0)
+    limited = b.at_least(b.at_most(p, 1000.0), vanishing(b) / LOG2_E)
     p_low = b.select(limited.equals(p), p_low, 0.0)
     n, result, tail = exp_parts(b, limited, p_low)
     return b.scale(result + tail, n)

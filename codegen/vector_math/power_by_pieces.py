@@ -22,8 +22,9 @@ LOG_SERIES = tuple((-1) ** k / (k + 3) for k in reversed(range(6)))
 """(ln(1 + t) - t + t^2 / 2) / t^3, to 2^-35 of t."""
 EXP2_SERIES = (log(2) ** 3 / 6, log(2) ** 2 / 2, log(2))
 """(2^r - 1) / r for |r| up to 1/32, to 2^-26.7 of 2^r."""
-_MOST_EXPONENT = 200.0
-"""Exponents beyond this give 0 or infinity."""
+_MOST_EXPONENT = 1024.0
+"""Exponents beyond this give infinity, or 0 without a subnormal number on the way: see
+`underflow.vanishing`."""
 
 
 def _inverse(interval: int) -> float:
