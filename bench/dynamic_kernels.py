@@ -113,13 +113,13 @@ def compare_calls(
     print_summary(ratios)
 
 
-def print_summary(ratios: Mapping[str, float]) -> None:
-    """The geometric mean, and what is behind, the worst first."""
+def print_summary(ratios: Mapping[str, float], limit: float = BEHIND) -> None:
+    """The geometric mean, and what is above the limit, the worst first."""
     if not ratios:
         return
     mean = geometric_mean(ratios.values())
     print(f"\n{len(ratios)} rows, ours over Inductor's: {mean:.2f} in geometric mean")
-    behind = sorted((n for n, r in ratios.items() if r > BEHIND), key=lambda n: -ratios[n])
-    print(f"above {BEHIND}: {len(behind)}")
+    behind = sorted((n for n, r in ratios.items() if r > limit), key=lambda n: -ratios[n])
+    print(f"above {limit}: {len(behind)}")
     for name in behind:
         print(f"  {ratios[name]:5.2f}  {name}")
