@@ -53,6 +53,11 @@ class KernelNest(Clauses):
         "Of a scatter: digits of the numbers of the elements that it copies first; nothing reads "
         "others.",
     )
+    taken: LiveRows | None = clause(
+        LIVE,
+        "Of a sort of which the first elements are asked for: digits of these; nothing reads "
+        "others.",
+    )
     interleave: bool | None = clause(
         FLAG,
         "Results 0 and 1, 2 and 3, and so on lie side by side in the same memory, as the parts of "
@@ -145,6 +150,17 @@ def set_copied(scatter: Operation, copied: LiveRows | None) -> None:
     _note(scatter, replace(_nest_of(scatter), copied=copied))
 
 
+def taken_of(sort: Operation) -> LiveRows | None:
+    """The first elements of rows in order that something reads, if these are not all that a sort
+    is asked for."""
+    return _nest_of(sort).taken
+
+
+def set_taken(sort: Operation, taken: LiveRows | None) -> None:
+    """Say which of the elements that a sort is asked for something reads; None for all."""
+    _note(sort, replace(_nest_of(sort), taken=taken))
+
+
 def set_part(nest: Operation, part: int) -> None:
     """Say to which part of its kernel a nest belongs."""
     _note(nest, replace(_nest_of(nest), part=part or None))
@@ -180,6 +196,8 @@ def verify_nest_note(op: GenericOp, note: Attribute) -> None:
         _verify_visited(op, note.data)
     if note.data.copied is not None:
         raise VerifyException(f"{op.name}: {NEST}: copied: only loop.scatter copies a tensor")
+    if note.data.taken is not None:
+        raise VerifyException(f"{op.name}: {NEST}: taken: only of loop.sort elements are taken")
     reduced = {d for d in op.reduction_dims if op.extents[d] > 1}
     if reduced.intersection(rows):
         _verify_summed(op, set(rows), reduced)

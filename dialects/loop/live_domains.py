@@ -6,7 +6,8 @@
 The dimensions of a sort are those of its operand; those of transforms stand in front of the
 numbers. A row is what does not depend on the points behind it: so a scan has its own dimension
 among its rows, and a sort may have it, where all behind goes last. A scatter copies a tensor first:
-`copied` are digits of the numbers of its elements.
+`copied` are digits of the numbers of its elements. Of the first elements of a row that a sort is
+asked for, `taken` says how many something reads.
 
 Schedules run exactly these rows, or one of each digit that ends at 0; interpreters run all.
 """
@@ -45,10 +46,13 @@ class HasRows(Protocol):
         ...
 
 
-def verify_live_note(op: HasRows, copied: Sequence[int] | None = None) -> None:
+def verify_live_note(
+    op: HasRows, copied: Sequence[int] | None = None, taken: int | None = None
+) -> None:
     """Raises VerifyException where the `#loop.nest` of such an op is not true of it.
 
-    `copied` is the shape of the tensor that it copies first, if it does.
+    `copied` is the shape of the tensor that it copies first, if it does; `taken` is how many
+    elements of a row it is asked for, if these are the first.
     """
     attribute = op.attributes.get(NEST)
     if attribute is None:
@@ -73,6 +77,12 @@ def verify_live_note(op: HasRows, copied: Sequence[int] | None = None) -> None:
         if copied is None:
             raise VerifyException(f"{where}: copied: only loop.scatter copies a tensor")
         _verify_digits(note.copied, "copied", copied, where)
+    if note.taken is not None:
+        if taken is None:
+            raise VerifyException(f"{where}: taken: only where loop.sort takes the first elements")
+        _verify_digits(note.taken, "taken", [taken], where)
+        if len(note.taken.digits) != 1:
+            raise VerifyException(f"{where}: taken = {note.taken}: the first elements, one digit")
 
 
 def _verify_rows(op: HasRows, rows: tuple[int, ...], live: LiveRows, where: str) -> None:

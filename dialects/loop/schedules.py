@@ -283,6 +283,16 @@ class UnstructuredTasks(Clauses):
         "Elements of a row that are selected from first: what goes behind the last one wanted of "
         "these is left out of the rest.",
     )
+    few: int | None = clause(
+        NUMBER,
+        "With `selection`, where a call says how many of the first elements are wanted: so many at "
+        "most are taken by insertion.",
+    )
+    left_out: int | None = clause(
+        NUMBER,
+        "With `selection`, there: rows of which less than one part in so many is left out are "
+        "sorted whole, by merging.",
+    )
     jam: int | None = clause(NUMBER, "Lines that are scanned side by side.")
     factors: tuple[int, ...] | None = clause(
         FACTORS,

@@ -45,7 +45,8 @@ class SortOp(IRDLOperation):
     (start 0), or a single one (count 1). The last two results are working memory and hold nothing
     of use; with `taken` their rows are longer than those of the input, by `count`.
 
-    Start and count may be values: an entry -1 - n of `taken` is value n of `sizes`.
+    Start and count may be values: an entry -1 - n of `taken` is value n of `sizes`. Of the first
+    elements `#loop.nest<taken = [arg2 of 10]>` says that nothing reads those from a number on.
 
     ```mlir
     %v, %i, %w, %j = loop.sort %x {descending} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
@@ -153,7 +154,9 @@ class SortOp(IRDLOperation):
         if self.attributes:
             from lamina.dialects.loop.live_domains import verify_live_note
 
-            verify_live_note(self)
+            window = self.window
+            first = window[1] if window is not None and window[0] == 0 else None
+            verify_live_note(self, taken=first)
 
 
 def _verify_taken(taken: DenseArrayBase[I64], kind: Shaped, sizes: int) -> None:

@@ -64,14 +64,9 @@ def topk(op: SchemaOp, b: BoundBuilder) -> list[Bounded | Grouped]:
         b.require(fits, f"{b.place}k is more than dimension {dim} has elements")
     elif tensor.sizes[dim] is not None:
         b.require_least(size, most, f"there are fewer than k = {most} elements")
-    if k.constant is None and 2 * most > extent:
-        # Rows are put in order up to where they end, which is no more than to look for so many.
-        whole = b.op("sort.default", value, dim, values["largest"]).results
-        made = [b.slice(each, dim, 0, most) for each in whole]
-    else:
-        value = b.resized(value, dim, max(extent, most))
-        is_sorted = values["sorted"] or k.constant is None
-        made = b.op("topk.default", value, most, dim, values["largest"], is_sorted).results
+    value = b.resized(value, dim, max(extent, most))
+    is_sorted = values["sorted"] or k.constant is None
+    made = b.op("topk.default", value, most, dim, values["largest"], is_sorted).results
     sizes: list[Number | Count] = list(tensor.sizes)
     sizes[dim] = k
     return [in_groups(b.bounded(result, sizes), given.groups) for result in made]

@@ -54,6 +54,8 @@ class KernelCall:
     rows: Rows = field(default_factory=Rows)
     copied: Rows = field(default_factory=Rows)
     """Of scatters, the limits of what they copy."""
+    taken: Rows = field(default_factory=Rows)
+    """Of sorts, the limits of the first elements that they are asked for."""
     masks: Masks = field(default_factory=Masks)
     counts: dict[int, SSAValue] = field(default_factory=dict[int, SSAValue])
     """For each argument of the kernel that is a size that one."""

@@ -25,7 +25,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import ENDS, MASKS
 from lamina.dialects.loop.kernel_nests import (
@@ -37,6 +37,7 @@ from lamina.dialects.loop.kernel_nests import (
     set_live_rows,
     set_part,
     set_rows,
+    set_taken,
 )
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.passes.fusion.column_ends import note_columns
@@ -141,6 +142,7 @@ class _Program:
             inner.name_counts(kernel, op)
             self.facts.multiples.update(inner.multiples)
             for made, value in zip(op.res, inner.through(kernel), strict=True):
+                inner.note_order(value)
                 self.facts.same(made, value, inner)
         else:
             return
@@ -156,7 +158,7 @@ class _Program:
             demanded_points(op, demands, self.facts)
 
     def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
-        facts = CountFacts(most=self.facts.most)
+        facts = CountFacts(most=self.facts.most, checked=self.facts.checked)
         block = kernel.body.block
         for argument, value in zip(block.args, call.arguments, strict=True):
             facts.same(argument, value, self.facts)
@@ -175,6 +177,7 @@ class _Program:
                 within.decide([value])
         rows: Rows = {}
         copied: Rows = {}
+        taken: Rows = {}
         points: dict[GenericOp, Points] = {}
         counts = {
             argument.index: facts.counts[argument]
@@ -186,7 +189,7 @@ class _Program:
                 continue
             found = demanded_points(op, within, facts)
             if isinstance(found, UnstructuredDemand):
-                rows[op], copied[op] = found.rows, found.copied
+                rows[op], copied[op], taken[op] = found.rows, found.copied, found.taken
             elif isinstance(op, GenericOp) and found is not None:
                 points[op] = found.points
                 rows[op] = row_limits(found.points, rows_of(op), op.extents)
@@ -195,7 +198,7 @@ class _Program:
             for argument in block.args
             if (found := facts.paddings.get(argument))
         }
-        self._calls[call] = KernelCall(call, rows, copied, masks, counts, points, zeros)
+        self._calls[call] = KernelCall(call, rows, copied, taken, masks, counts, points, zeros)
         for argument, value in zip(block.args, call.arguments, strict=True):
             if (demand := within.of(argument)) is not None:
                 demands.need(value, demand)
@@ -269,6 +272,8 @@ def _limit_alone(
     if isinstance(op, ScatterOp):
         set_copied(op, digits([call.copied for call in calls], shape_of(op.into)))
         note_scatter_masks(kernel, op, calls, numbers)
+    if isinstance(op, SortOp) and op.window is not None:
+        set_taken(op, digits([call.taken for call in calls], op.window[1:]))
     _give(kernel, calls, numbers, ends)
 
 

@@ -61,7 +61,7 @@ class _Said:
         said = _Said(call)
         rows = (
             tuple((n, said.ordered(own)) for n, own in sorted(_by_place(limits, places).items()))
-            for limits in (call.rows, call.copied, call.points)
+            for limits in (call.rows, call.copied, call.taken, call.points)
         )
         masks = tuple((n, said.number(size)) for n, size in sorted(call.masks.items()))
         zeros = tuple((n, said.ordered(own)) for n, own in sorted(call.zeros.items()))
@@ -126,6 +126,7 @@ def _renamed(said: _Said, sizes: Sequence[SSAValue]) -> KernelCall:
         call,
         rows=_each(call.rows, of),
         copied=_each(call.copied, of),
+        taken=_each(call.taken, of),
         points=_each(call.points, of),
         zeros=_each(call.zeros, of),
         masks={n: names[size] for n, size in call.masks.items()},
@@ -157,9 +158,10 @@ def _copied(
     made: list[KernelCall] = []
     for call in calls:
         call.op.callee = SymbolRefAttr(name)
-        rows, copied, points = (
+        rows, copied, taken, points = (
             {ops[op]: own for op, own in limits.items()}
-            for limits in (call.rows, call.copied, call.points)
+            for limits in (call.rows, call.copied, call.taken, call.points)
         )
-        made.append(replace(call, rows=rows, copied=copied, points=points))  # pyright: ignore
+        limits = {"rows": rows, "copied": copied, "taken": taken, "points": points}
+        made.append(replace(call, **limits))  # pyright: ignore
     return copy, made

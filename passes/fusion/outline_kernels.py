@@ -39,7 +39,7 @@ from lamina.dialects.loop import (
     before_reshapes,
 )
 from lamina.dialects.loop.kernel_contract import KernelFault, verify_kernel
-from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of
+from lamina.dialects.loop.kernel_nests import copied_of, live_rows_of, taken_of
 from lamina.dialects.loop.labels import names_of
 from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.op_disposal import replace
@@ -125,7 +125,8 @@ def _verify_counts(function: func.FuncOp) -> None:
     """Live rows end at arguments that hold a number."""
     given = function.function_type.inputs.data
     for nest in instances_under(function, (GenericOp, *UNSTRUCTURED_OPS)):
-        for name, digits in (("live", live_rows_of(nest)), ("copied", copied_of(nest))):
+        said = {"live": live_rows_of(nest), "copied": copied_of(nest), "taken": taken_of(nest)}
+        for name, digits in said.items():
             for number in () if digits is None else digits.counts:
                 if number >= len(given) or given[number] not in _COUNTS:
                     raise invalid(

@@ -14,16 +14,22 @@ from lamina.passes.fusion.demanded_elements import Demands, is_count
 from lamina.passes.fusion.element_limits import EVERYTHING, Demand, Limit, Reach
 from lamina.passes.fusion.row_counts import CountFacts
 
+_CHECK = StringAttr("check")
+
 
 def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
     """What is demanded of the values that a function returns; None if no size is known in it.
 
-    `facts` is told how large sizes are at most by the shapes that are cut to them.
+    `facts` is told how large sizes are at most by the shapes that are cut to them, and by checks of
+    which of two is not the larger one.
     """
     end = function.body.block.last_op
     if not isinstance(end, func.ReturnOp) or (cuts := _cuts(function, end)) is None:
         return None
     demands = Demands(facts.multiples, facts.undefined)
+    facts.checked |= {
+        facts.orders[value] for value in _checks(function, end) if value in facts.orders
+    }
     for value, sizes in zip(end.operands, cuts, strict=True):
         counts = [facts.counts.get(size) if size else None for size in sizes]
         for count, extent in zip(counts, shape_of(value), strict=False):
@@ -34,6 +40,16 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
         if not sizes:
             demands.decide([value])
     return demands
+
+
+def _checks(function: func.FuncOp, end: func.ReturnOp) -> list[SSAValue]:
+    """The results that say whether those of a call count."""
+    entries = () if function.res_attrs is None else function.res_attrs.data
+    return [
+        value
+        for entry, value in zip(entries, end.operands, strict=False)
+        if isinstance(entry, DictionaryAttr) and entry.data.get("lamina.kind") == _CHECK
+    ]
 
 
 def has_sizes(function: func.FuncOp) -> bool:

@@ -25,6 +25,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
+from lamina.dialects.loop.predicates import SGE, SLE
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.passes.fusion.demanded_elements import NestDemand, is_count
 from lamina.passes.fusion.element_limits import (
@@ -57,6 +58,12 @@ class CountFacts:
         default_factory=dict[SSAValue, tuple[SSAValue, int]]
     )
     """Of sizes that kernels compute: the size of which they are a multiple, and the factor."""
+    orders: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
+    )
+    """Of booleans: two sizes of which they say that the first is not above the second."""
+    checked: set[tuple[SSAValue, SSAValue]] = field(default_factory=set[tuple[SSAValue, SSAValue]])
+    """Such pairs of which calls check it: where it is not so, nobody sees any result."""
     undefined: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
     """Outside of which limits elements follow from what callers left behind an argument's."""
 
@@ -76,6 +83,11 @@ class CountFacts:
                 if source is not value and source in self.counts:
                     self.multiples[made] = self.counts[source], factor
 
+    def note_order(self, value: SSAValue) -> None:
+        """A boolean that a kernel computes of two sizes."""
+        if (sizes := _compared(value)) is not None and all(n in self.counts for n in sizes):
+            self.orders[value] = self.counts[sizes[0]], self.counts[sizes[1]]
+
     def same(self, value: SSAValue, other: SSAValue, known: CountFacts | None = None) -> None:
         """`value` is what another is known to be."""
         known = known or self
@@ -89,6 +101,8 @@ class CountFacts:
             self.paddings[value] = known.paddings[other]
         if other in known.undefined:
             self.undefined[value] = known.undefined[other]
+        if other in known.orders:
+            self.orders[value] = known.orders[other]
 
     def reshaped(self, op: ReshapeOp) -> None:
         """The same elements; nothing is known of complex numbers by their parts, nor of parts."""
@@ -150,6 +164,20 @@ class CountFacts:
                     self.prefixes.add(result)
             elif paddings := paddings_of(demand, number, self.paddings):
                 self.paddings[result] = paddings
+
+
+def _compared(value: SSAValue) -> tuple[SSAValue, SSAValue] | None:
+    """Two numbers of which a nest gives whether the first is not above the second."""
+    nest = value.owner
+    if not isinstance(value, OpResult) or not isinstance(nest, GenericOp) or nest.extents:
+        return None
+    made = nest.yielded[value.index].owner
+    if not isinstance(made, arith.CmpiOp) or made.predicate.value.data not in (SLE, SGE):
+        return None
+    low, high = made.operands if made.predicate.value.data == SLE else reversed(made.operands)
+    if not isinstance(low, BlockArgument) or not isinstance(high, BlockArgument):
+        return None
+    return nest.inputs[low.index], nest.inputs[high.index]
 
 
 def _multiple(value: SSAValue) -> tuple[SSAValue, int] | None:

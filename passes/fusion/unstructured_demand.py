@@ -10,7 +10,7 @@ demanded whole, as of nests.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from math import inf, isnan
 from typing import Any
@@ -74,7 +74,8 @@ class UnstructuredDemand:
         if isinstance(op, ScatterOp) and results[0] is not None:
             self.points |= _kept_updates(op, results[0], facts)
         if isinstance(op, SortOp):
-            self.points |= _taken_elements(op, facts)
+            ends = {limit.end for limit in self.taken}
+            self.points |= _taken_elements(op, facts, ends)
 
     @property
     def rows(self) -> frozenset[RowLimit]:
@@ -89,6 +90,23 @@ class UnstructuredDemand:
         shape = shape_of(self.op.into)
         points = _whole(shape).points(demand)
         return row_limits(points, range(len(shape)), shape)
+
+    @property
+    def taken(self) -> frozenset[RowLimit]:
+        """Of a sort that is asked for first elements: the limits of these."""
+        op = self.op
+        if not isinstance(op, SortOp) or op.window is None or op.window[0] != 0:
+            return frozenset()
+        count, last = op.window[1], len(op.row_extents) - 1
+        points = agreed(
+            [
+                None if demand is None else _whole(shape_of(value)).points(demand)
+                for value, demand in zip(op.res, self._results, strict=True)
+            ]
+        )
+        along = [p for p in points or () if p.form == Linear.dim(last) and p.extent == count]
+        here = (replace(point, form=Linear.dim(0)) for point in along if point.stride == 1)
+        return row_limits(frozenset(here), [0], [count])
 
     def add_to(self, demands: Demands) -> None:
         """Note what is demanded of the operands."""
@@ -243,14 +261,19 @@ def _goes_last(op: SortOp, point: PointLimit, facts: CountFacts) -> bool:
     return number == -inf if down else isnan(number)
 
 
-def _taken_elements(op: SortOp, facts: CountFacts) -> Points:
+def _taken_elements(op: SortOp, facts: CountFacts, ends: Iterable[Reach]) -> Points:
     """The limits behind which stands what goes last of rows of which the first elements are asked
-    for: of what goes last, no more than these."""
+    for: of what goes last, no more than these. None where no more are taken than stand in front, as
+    calls check of the `ends` of what is taken."""
     if op.window is None:
         return ALL_POINTS
     known = read_paddings([op.input], list(elements_read(op)), facts.paddings).get(op.input, {})
+    counts = [end.count for end in ends if end == Reach(end.count)]
     return frozenset(
-        replace(point, end=point.end.then(1, op.window[1]))
+        point
+        if any((count, point.end.count) in facts.checked for count in counts)
+        and point.end == Reach(point.end.count)
+        else replace(point, end=point.end.then(1, op.window[1]))
         for point in known
         if isinstance(point.end, Reach)
         and point.form == Linear.dim(len(op.row_extents) - 1)

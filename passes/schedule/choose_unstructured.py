@@ -9,10 +9,12 @@ from xdsl.dialects.builtin import MemRefType
 from lamina.codegen.target import Target
 from lamina.dialects.loop import FourierOp, ScanOp, ScatterOp, SegmentReduceOp, SortOp
 from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.kernel_nests import taken_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.cost.unstructured_cost import (
     LEAST_TASKS,
+    LEFT_OUT,
     LINES,
     LOOK_COST,
     MOST_STEPS,
@@ -121,13 +123,18 @@ def _sort(op: SortOp, given: UnstructuredTasks, target: Target) -> UnstructuredT
     lanes = given.lanes or lanes
     if lanes > 1 and algorithm in RANKING:
         vectors = target.vector_registers // RANK_REGISTERS
-    sample = None
+    few = left_out = sample = None
+    if algorithm == "selection" and window is not None and taken_of(op) is not None:
+        few = next((n for n in range(window[1], 0, -1) if is_few(n, length)), None)
+        left_out = LEFT_OUT if window == (0, length) else None
     if algorithm == "selection" and window is not None and 1 < lanes <= target.lanes(32):
         sample = _sample(sum(window), length) if target.compresses_vectors else None
     return UnstructuredTasks(
         algorithm=algorithm,
         lanes=lanes if lanes > 1 else None,
         sample=sample,
+        few=few,
+        left_out=left_out,
         unroll=vectors,
     )
 

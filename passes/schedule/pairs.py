@@ -95,6 +95,14 @@ class SortedRow:
     live: Index | None = None
     """Elements that are put in order, from the first on, where these are not all."""
 
+    taken: Index | None = None
+    """Elements of the window that something reads, from its first on, where these are not all."""
+
+    @property
+    def wanted(self) -> Index:
+        """How many elements are put into the results, if the row has as many."""
+        return self.window[1] if self.taken is None else self.taken
+
     @property
     def end(self) -> Index:
         """Where the elements that are put in order end."""

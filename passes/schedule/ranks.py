@@ -16,7 +16,7 @@ from lamina.passes.schedule.words import WordVectors, numbers_in, pack_words
 
 def emit_by_rank(emit: Emitter, row: SortedRow) -> None:
     """Put elements `start` to `start + count` of the sorted row into the results."""
-    keys, length, (start, count) = row.keys, row.end, row.window
+    keys, length, start, count = row.keys, row.end, row.window[0], row.wanted
 
     def put(e: Emitter, rank: SSAValue, key: SSAValue, place: SSAValue) -> None:
         shifted = e.value(e.minus(rank, start))

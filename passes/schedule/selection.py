@@ -39,16 +39,13 @@ def emit_selection(emit: Emitter, row: SortedRow, sample: int | None = None) -> 
     all elements behind it are left out, most of them a block of vectors at a time. What is wanted
     is sorted in the end.
     """
-    keys, work, length, lanes, (start, count) = (
-        row.keys,
-        row.work,
-        row.end,
-        row.lanes,
-        row.window,
-    )
+    keys, work, length, lanes = row.keys, row.work, row.end, row.lanes
+    start, count, wanted = row.window[0], row.window[1], row.wanted
     counted = row.length if sample is None else sample // SAMPLE_TABLES
     digits = _Digits.of(emit, keys, counted)
-    last = emit.minus(emit.least(start + count, length), 1)  # of a row that is shorter, its own
+    last = emit.minus(
+        emit.least(emit.plus(wanted, start), length), 1
+    )  # of a row that is shorter, its own
     load, left = keys.load, length
     if sample is not None:
         limit, _, _ = digits.find(emit, keys.load, work, emit.least(sample, length), last)
@@ -63,10 +60,17 @@ def emit_selection(emit: Emitter, row: SortedRow, sample: int | None = None) -> 
         _collect(emit, digits, load, work, left, key, equals)
     else:
         _collect_blocks(emit, digits, work, length, key, equals, lanes)
-    words = word_lanes(key.type, lanes * digits.width // WORD_BITS, count)
-    live = None if row.live is None else emit.least(count, length)
-    found = replace(row, work=work.from_(emit, length), length=count, live=live, lanes=words)
-    emit_merge_sort(emit, work.load, found)
+    is_all = row.live is None and row.taken is None
+    live = None if is_all else emit.least(wanted, length)
+    found = replace(row, work=work.from_(emit, length), length=count, live=live)
+    emit_merge_sort(emit, work.load, in_words(found))
+
+
+def in_words(row: SortedRow) -> SortedRow:
+    """A row to be sorted in lanes of numbers, where it is selected from in lanes of keys."""
+    bits = getattr(row.kind, "bitwidth", WORD_BITS)
+    lanes = word_lanes(row.kind, row.lanes * bits // WORD_BITS, row.length)
+    return replace(row, lanes=lanes)
 
 
 def _collect(

@@ -14,6 +14,8 @@ from xdsl.dialects.builtin import MemRefType
 
 from lamina.dialects.loop import SortOp
 from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.kernel_nests import taken_of
+from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -22,7 +24,7 @@ from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.merge_sort import emit_merge_sort
 from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow
 from lamina.passes.schedule.ranks import emit_by_rank
-from lamina.passes.schedule.selection import emit_selection
+from lamina.passes.schedule.selection import emit_selection, in_words
 from lamina.passes.schedule.top import emit_top, has_vectors
 from lamina.passes.schedule.top_of_rows import TopOfRows
 from lamina.passes.schedule.words import is_number
@@ -43,9 +45,13 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
     parallel, lanes, vectors = tasks.parallel, tasks.lanes or 1, tasks.unroll or 1
     dims, domain = range(len(rows)), LiveDomain.of(emit, op, memory)
     live, end = domain.count(emit, dims), domain.end(len(rows))
+    digits, taken = taken_of(op), None
+    if digits is not None:
+        taken = LiveDomain.within(emit, [kept], [0], digits, memory).end(0)
     algorithm = tasks.algorithm or ("merge" if window is None else "selection")
     _verify_algorithm(op, algorithm, lanes)
     _verify_sample(op, algorithm, lanes, tasks.sample)
+    _verify_open(op, algorithm, tasks)
     if tasks.unroll is not None and (lanes == 1 or algorithm not in RANKING):
         raise illegal(op, f"unroll: of vectors, where algorithm is one of {', '.join(RANKING)}")
     if algorithm == "rows":
@@ -78,7 +84,7 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         results = Pairs(flat[0], flat[1], inner.times(number, kept))
         work = Pairs(flat[2], flat[3], inner.times(number, worked))
         wanted = window or (0, length)
-        sorted_row = SortedRow(keys, results, work, length, wanted, lanes, vectors, end)
+        sorted_row = SortedRow(keys, results, work, length, wanted, lanes, vectors, end, taken)
         if window is None:
             emit_merge_sort(inner, keys.load, sorted_row)
         elif algorithm == "rank":
@@ -86,9 +92,42 @@ def schedule_sort(emit: Emitter, op: SortOp, memory: Memory, tasks: Unstructured
         elif algorithm == "insertion":
             emit_top(inner, sorted_row)
         else:
-            emit_selection(inner, sorted_row, tasks.sample)
+            _select(inner, sorted_row, tasks)
 
     emit.tasks(live, row, parallel=parallel)
+
+
+def _select(emit: Emitter, row: SortedRow, tasks: UnstructuredTasks) -> None:
+    """Select the elements, or sort as many as a call wants in the way that fits their number."""
+
+    def merge_or_select(inner: Emitter) -> None:
+        if tasks.left_out is None:
+            emit_selection(inner, row, tasks.sample)
+            return
+        left = inner.times(inner.minus(row.end, inner.least(row.wanted, row.end)), tasks.left_out)
+        is_most = inner.add(compare_op(inner.value(left), inner.value(row.end), "ult"))
+        inner.branch(
+            is_most,
+            lambda then: emit_merge_sort(then, row.keys.load, in_words(row)),
+            lambda other: emit_selection(other, row, tasks.sample),
+        )
+
+    if tasks.few is None:
+        merge_or_select(emit)
+        return
+    is_few = emit.add(compare_op(emit.value(row.wanted), emit.value(tasks.few), "ule"))
+    emit.branch(is_few, lambda then: emit_top(then, row), merge_or_select)
+
+
+def _verify_open(op: SortOp, algorithm: str, tasks: UnstructuredTasks) -> None:
+    """Raises InputError for what is said of numbers of a call where it gives none."""
+    if tasks.few is None and tasks.left_out is None:
+        return
+    if algorithm != "selection" or taken_of(op) is None:
+        raise illegal(op, "few, left_out: where algorithm = selection, and a number is taken")
+    window, length = op.window, shape_of(op.input)[-1]
+    if tasks.left_out is not None and window != (0, length):
+        raise illegal(op, f"left_out: only where all {length} elements of a row may be taken")
 
 
 def _verify_sample(op: SortOp, algorithm: str, lanes: int, sample: int | None) -> None:

@@ -32,7 +32,7 @@ from lamina.passes.schedule.pairs import Keys, Pairs, SortedRow, goes_first
 def emit_top(emit: Emitter, row: SortedRow) -> None:
     """Put the first elements of the sorted row, as many as are wanted, into the results."""
     cell = emit.add(alloca_op(i64, 1))
-    _Top(row.keys, row.results, row.window[1], row.lanes, cell).run(emit, row.end)
+    _Top(row.keys, row.results, row.wanted, row.lanes, cell).run(emit, row.end)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class _Top:
 
     keys: Keys
     kept: Pairs
-    count: int
+    count: Index
     lanes: int
     cell: SSAValue
     """Memory of one number: loops by a condition carry no values."""
@@ -80,9 +80,9 @@ class _Top:
         key, place = self.keys.load(emit, here)
 
         def insert(e: Emitter) -> list[SSAValue]:
-            last = e.least(here, self.count - 1)
+            last = e.least(here, e.minus(self.count, 1))
             self.kept.store(e, self._make_room(e, key, e.value(last)), key, place)
-            return [self.kept.load(e, self.count - 1)[0]]
+            return [self.kept.load(e, e.minus(self.count, 1))[0]]
 
         goes = goes_first(emit, key, state[0], self.keys.down)
         goes = emit.add(arith.OrIOp(self._is_early(emit, here), goes))

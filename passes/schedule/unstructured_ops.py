@@ -18,7 +18,7 @@ CLAUSES: dict[type[Unstructured], tuple[str, ...]] = {
     ScatterOp: ("lanes", "unroll"),
     ScanOp: ("jam",),
     SegmentReduceOp: ("lanes", "unroll", "prefetch"),
-    SortOp: ("algorithm", "lanes", "unroll", "sample"),
+    SortOp: ("algorithm", "lanes", "unroll", "sample", "few", "left_out"),
     FourierOp: ("lanes", "factors"),
 }
 """Clauses that an op may have beside `parallel`."""

@@ -43,3 +43,9 @@ func.func private @transforms(%x: tensor<4x3x64xf32>, %turns: tensor<64x2xf32>, 
   %y = loop.fourier %x by %turns {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg2 of 4, 3]>, kind = "r2c", scale = 1.0 : f64} : tensor<4x3x64xf32>, tensor<64x2xf32> -> tensor<4x3x33x2xf32>
   func.return %y : tensor<4x3x33x2xf32>
 }
+
+// CHECK: loop.sort %x {lamina.nest = #loop.nest<taken = [arg1 of 6]>, taken = array<i64: 0, 6>}
+func.func private @first(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x6xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<taken = [arg1 of 6]>, taken = array<i64: 0, 6>} : tensor<4x10xf32> -> tensor<4x6xf32>, tensor<4x6xi64>, tensor<4x16xf32>, tensor<4x16xi64>
+  func.return %v : tensor<4x6xf32>
+}

@@ -173,3 +173,30 @@ func.func private @panels(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10x
   func.return %v : tensor<4x10xf32>
 }
 // CHECK: loop.sort: lamina.nest: live = [4, arg1 ceildiv 2 of 10]: only of loop.generic there are panels
+
+// -----
+
+func.func private @taken_of_all(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x10xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<taken = [arg1 of 10]>} : tensor<4x10xf32> -> tensor<4x10xf32>, tensor<4x10xi64>, tensor<4x10xf32>, tensor<4x10xi64>
+  func.return %v : tensor<4x10xf32>
+}
+// CHECK: loop.sort: lamina.nest: taken: only where loop.sort takes the first elements
+
+// -----
+
+func.func private @taken_digits(%x: tensor<4x10xf32>, %n: tensor<i64>) -> tensor<4x6xf32> {
+  %v, %i, %w, %j = loop.sort %x {lamina.nest = #loop.nest<taken = [2, arg1 of 3]>, taken = array<i64: 0, 6>} : tensor<4x10xf32> -> tensor<4x6xf32>, tensor<4x6xi64>, tensor<4x16xf32>, tensor<4x16xi64>
+  func.return %v : tensor<4x6xf32>
+}
+// CHECK: loop.sort: lamina.nest: taken = [2, arg1 of 3]: the first elements, one digit
+
+// -----
+
+func.func private @taken_of_a_nest(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32> {
+  %r = loop.generic (i) in [8] reads(%x[i] : tensor<8xf32>) writes([i] store : tensor<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], taken = [arg1 of 8]>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: loop.generic: lamina.nest: taken: only of loop.sort elements are taken

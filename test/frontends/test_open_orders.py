@@ -95,6 +95,21 @@ CASES = {
         "loop.sort",
         least=2,
     ),
+    "topk of an open number": Case(
+        lambda x, k: x.topk(k.shape[0], 1),
+        lambda r, n: (torch.randn(r, 300), torch.zeros(n)),
+        (ROWS, LENGTH),
+        "loop.sort",
+    ),
+    "least of an open number that may be all": Case(
+        lambda x, k: x.topk(k.shape[0], 1, largest=False)[0],
+        lambda r, n: (torch.randn(r, 64).round(decimals=1), torch.zeros(n)),
+        (ROWS, LENGTH),
+        "loop.sort",
+    ),
+    "topk of as large a number": Case(
+        lambda x: x.topk(x.shape[0], 0), _rows(9), (ROWS,), "loop.sort"
+    ),
     "median": Case(lambda x: x.median(1), _rows(2000), (ROWS,), ""),
     "index_add": Case(
         lambda x, i, s: x.index_add(0, i, s),
@@ -261,3 +276,4 @@ def test_its_op_ends_at_the_sizes_of_a_call(name: str) -> None:
     assert ops
     for line in ops:
         assert "live = [" in line, line
+        assert ("taken = [" in line) == (" number" in name), line

@@ -72,6 +72,22 @@ func.func private @first(%x: memref<4x5000xf32>, %v: memref<4x5xf32>, %p: memref
 
 // -----
 
+func.func private @known(%x: memref<4x5000xf32>, %v: memref<4x500xf32>, %p: memref<4x500xi64>, %w: memref<4x5500xf32>, %q: memref<4x5500xi64>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<algorithm = selection, lanes = 8, few = 10>]} {
+  // expected-error@below {{few, left_out: where algorithm = selection, and a number is taken}}
+  loop.sort %x outs(%v, %p, %w, %q : memref<4x500xf32>, memref<4x500xi64>, memref<4x5500xf32>, memref<4x5500xi64>) {taken = array<i64: 0, 500>} : memref<4x5000xf32>
+  func.return
+}
+
+// -----
+
+func.func private @not_all(%x: memref<4x5000xf32>, %n: memref<i64>, %v: memref<4x500xf32>, %p: memref<4x500xi64>, %w: memref<4x5500xf32>, %q: memref<4x5500xi64>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<algorithm = selection, lanes = 8, left_out = 5>]} {
+  // expected-error@below {{left_out: only where all 5000 elements of a row may be taken}}
+  loop.sort %x outs(%v, %p, %w, %q : memref<4x500xf32>, memref<4x500xi64>, memref<4x5500xf32>, memref<4x5500xi64>) {lamina.nest = #loop.nest<taken = [arg1 of 500]>, taken = array<i64: 0, 500>} : memref<4x5000xf32>
+  func.return
+}
+
+// -----
+
 func.func private @scalars(%x: memref<4x100xf32>, %v: memref<4x100xf32>, %p: memref<4x100xi64>, %w: memref<4x100xf32>, %q: memref<4x100xi64>) attributes {lamina.kernel, lamina.schedule = [#loop.unstructured<algorithm = merge, lanes = 1, unroll = 2>]} {
   // expected-error@below {{unroll: of vectors, where algorithm is one of merge, rank, selection}}
   loop.sort %x outs(%v, %p, %w, %q : memref<4x100xf32>, memref<4x100xi64>, memref<4x100xf32>, memref<4x100xi64>) : memref<4x100xf32>

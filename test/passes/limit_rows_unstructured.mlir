@@ -464,3 +464,95 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Of the first elements that a sort is asked for, results are cut to %k of each row: no more are taken. Those from element
+// 3 on are any that stand behind others.
+// CHECK-LABEL: @first
+func.func @first(%x: tensor<8x64xf32>, %n: tensor<i64> {lamina.kind = "input"}, %k: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x50xf32> {lamina.sizes = [0, 1]}, tensor<8x1xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}) {
+  %1, %2, %3, %4 = func.call @top(%x) : (tensor<8x64xf32>) -> (tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>)
+  %5, %6, %7, %8 = func.call @third(%x) : (tensor<8x64xf32>) -> (tensor<8x1xf32>, tensor<8x1xi64>, tensor<8x65xf32>, tensor<8x65xi64>)
+  %9, %10 = func.call @copy(%n, %k) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
+  func.return %1, %5, %9, %10 : tensor<8x50xf32>, tensor<8x1xf32>, tensor<i64>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @top(
+// CHECK-SAME:    %count: tensor<i64>, %count_1: tensor<i64>
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 8, 64], taken = [arg2 of 50]>
+func.func private @top(%x: tensor<8x64xf32>) -> (tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>) attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x {taken = array<i64: 0, 50>} : tensor<8x64xf32> -> tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>
+  func.return %0, %1, %2, %3 : tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>
+}
+// CHECK-LABEL: func.func private @third(
+// CHECK-NOT:     taken = [
+func.func private @third(%x: tensor<8x64xf32>) -> (tensor<8x1xf32>, tensor<8x1xi64>, tensor<8x65xf32>, tensor<8x65xi64>) attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x {taken = array<i64: 3, 1>} : tensor<8x64xf32> -> tensor<8x1xf32>, tensor<8x1xi64>, tensor<8x65xf32>, tensor<8x65xi64>
+  func.return %0, %1, %2, %3 : tensor<8x1xf32>, tensor<8x1xi64>, tensor<8x65xf32>, tensor<8x65xi64>
+}
+func.func private @copy(%n: tensor<i64>, %m: tensor<i64>) -> (tensor<i64>, tensor<i64>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  %1 = loop.generic () in [] reads(%m[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i64>
+}
+
+// -----
+
+// Rows whose padding goes last end behind it where all that is asked for may be padding; at their own number where calls
+// check that no more is taken than there is.
+// CHECK-LABEL: @checked
+func.func @checked(%x: tensor<8x64xf32>, %n: tensor<i64> {lamina.kind = "input"}, %k: tensor<i64> {lamina.kind = "input"}, %m: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x50xf32> {lamina.sizes = [-1, 0]}, tensor<8x50xf32> {lamina.sizes = [-1, 1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}, tensor<i1> {lamina.kind = "check", lamina.message = "k is more than there are"}) {
+  %0 = func.call @filled(%x, %n) : (tensor<8x64xf32>, tensor<i64>) -> tensor<8x64xf32>
+  %c = func.call @fits(%k, %n) : (tensor<i64>, tensor<i64>) -> tensor<i1>
+  %1, %2, %3, %4 = func.call @top(%0) : (tensor<8x64xf32>) -> (tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>)
+  %5, %6, %7, %8 = func.call @top(%0) : (tensor<8x64xf32>) -> (tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>)
+  %9, %10 = func.call @copy(%k, %m) : (tensor<i64>, tensor<i64>) -> (tensor<i64>, tensor<i64>)
+  func.return %1, %5, %9, %10, %c : tensor<8x50xf32>, tensor<8x50xf32>, tensor<i64>, tensor<i64>, tensor<i1>
+}
+// CHECK:         [[MORE:%\S+]] = func.call @reach_0(%n)
+// CHECK:         func.call @top({{%\S+}}, %n, %k)
+// CHECK:         func.call @top_1({{%\S+}}, [[MORE]], %m)
+func.func private @filled(%x: tensor<8x64xf32>, %n: tensor<i64>) -> tensor<8x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [8, 64] reads(%x[i, j] : tensor<8x64xf32>, %n[] : tensor<i64>) writes([i, j] store : tensor<8x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%v: f32, %m: i64):
+    %p = loop.index 1 : index
+    %q = arith.index_cast %p : index to i64
+    %c = arith.cmpi slt, %q, %m : i64
+    %nan = arith.constant 0x7fc00000 : f32
+    %r = arith.select %c, %v, %nan : f32
+    loop.yield %r : f32
+  }
+  func.return %0 : tensor<8x64xf32>
+}
+func.func private @fits(%k: tensor<i64>, %n: tensor<i64>) -> tensor<i1> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%k[] : tensor<i64>, %n[] : tensor<i64>) writes([] store : tensor<i1>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64, %b: i64):
+    %c = arith.cmpi sle, %a, %b : i64
+    loop.yield %c : i1
+  }
+  func.return %0 : tensor<i1>
+}
+// CHECK-LABEL: func.func private @top(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [8, arg1 of 64], taken = [arg2 of 50]>
+// CHECK-LABEL: func.func private @top_1(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [8, arg1 of 64], taken = [arg2 of 50]>
+func.func private @top(%x: tensor<8x64xf32>) -> (tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>) attributes {lamina.kernel} {
+  %0, %1, %2, %3 = loop.sort %x {taken = array<i64: 0, 50>} : tensor<8x64xf32> -> tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>
+  func.return %0, %1, %2, %3 : tensor<8x50xf32>, tensor<8x50xi64>, tensor<8x114xf32>, tensor<8x114xi64>
+}
+func.func private @copy(%n: tensor<i64>, %m: tensor<i64>) -> (tensor<i64>, tensor<i64>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  %1 = loop.generic () in [] reads(%m[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i64>
+}

@@ -107,6 +107,17 @@ def _sorted_so_far(
     return Case(case.inputs, op, case.results, case.schedule, case.work)
 
 
+def _taken(
+    algorithm: str, length: int, most: int, said: str = "", kind: str = "f32", more: str = ""
+) -> Case:
+    """The first elements of each row, as many as there are rows, of those that are asked for."""
+    case = _sort(algorithm, length, kind, (0, most))
+    nest = _nest("d0", f"arg1 of {BOUND}")
+    taken = f", taken = [arg1 of {most}]"
+    op = case.op.replace(nest, _nest("d0", f"arg1 of {BOUND}", taken) + more)
+    return Case(case.inputs, op, case.results, case.schedule + said, case.work)
+
+
 def _transform(columns: bool) -> Case:
     given, made = ("16x8", "9x8x2") if columns else ("16", "9x2")
     return Case(
@@ -154,6 +165,11 @@ CASES = {
     "ranked so far, integers": _sorted_so_far("rank", 150, "i64", ", descending", (0, 50)),
     "selected so far": _sorted_so_far("selection", 900, "f32", ", descending", (0, 120)),
     "selected so far, integers": _sorted_so_far("selection", 1000, "i32", taken=(0, 30)),
+    "taken by insertion": _taken("insertion", 9000, 6),
+    "taken by ranks": _taken("rank", 130, 60, kind="i64"),
+    "taken of few or many": _taken("selection", 900, 300, ", lanes = 16, few = "),
+    "taken of doubles": _taken("selection", 700, 640, more=", descending", kind="f64"),
+    "taken of all": _taken("selection", 270, 270, more=", descending"),
     "segments": Case(
         (f"{BOUND + 1}xi64", "50x24xf32"),
         f"""%r0 = loop.segment_reduce (d0, d1, d2) in [{BOUND}, 50, 24]
@@ -295,8 +311,8 @@ def test_no_row_behind_the_live_ones_is_touched(name: str) -> None:
         cut = [a.copy() for a in arrays]
         if "updates" in name:  # the others would be added as well
             cut[2][count:] = 0
-        length = count if "so far" in name else None
-        if length is not None:  # the others go last
+        length = count if "so far" in name or "taken" in name else None
+        if "so far" in name:  # the others go last
             down, kind = "descending" in case.text, cut[0].dtype
             ends = (
                 (-np.inf, np.nan) if kind.kind == "f" else (np.iinfo(kind).min, np.iinfo(kind).max)
@@ -318,11 +334,14 @@ def test_a_number_out_of_range_is_the_nearest_in_it(name: str, count: int) -> No
     arrays = _arguments(CASES[name], np.random.default_rng(1))
     rows = 1 if count < 1 else BOUND
     nearest = rows
-    if "so far" in name:  # of rows of other lengths
-        length = int(CASES[name].inputs[0].split("x")[1])
+    if "so far" in name or "taken" in name:  # of rows of other lengths
+        of = CASES[name].results if "taken" in name else CASES[name].inputs
+        length = int(of[0].split("x")[1])
         nearest = min(max(count, 1), max(length, BOUND))
     found = _call(compiled, [*arrays, np.array(count)], rows)
     wanted = _call(compiled, [*arrays, np.array(nearest)], rows)
+    if "taken" in name:
+        found, wanted = ([a[:, :nearest] for a in arrays] for arrays in (found, wanted))
     if count < 1 and "loop.scatter" in CASES[name].text:  # none of its updates counts
         wanted = [arrays[0][: len(found[0])]]
     for one, other in zip(found, wanted, strict=True):
