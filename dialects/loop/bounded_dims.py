@@ -121,7 +121,8 @@ def _followed(
         found[nest] = _reduced(nest, facts)
     for nest in reversed(nests):
         beside = [n for n in nests if part_of(n) == part_of(nest)] if facts.wide else nests
-        for dim, bounds in _unread(nest, beside, found, kept.get(nest, {})).items():
+        masks = facts.masks if facts.wide else {}
+        for dim, bounds in _unread(nest, beside, found, kept.get(nest, {}), masks).items():
             found[nest].setdefault(dim, set()).update(bounds)
     return found
 
@@ -294,6 +295,7 @@ def _unread(
     nests: Sequence[GenericOp],
     found: dict[GenericOp, dict[int, set[Bound]]],
     kept: Mapping[int, Iterable[Bound]],
+    masks: Mapping[SSAValue, int],
 ) -> dict[int, set[Bound]]:
     """Bounds of the dimensions that a nest keeps outside of which nobody reads its results.
 
@@ -305,14 +307,24 @@ def _unread(
     ):
         if leaves_kernel(memory):
             own = {dim: set(bounds) for dim, bounds in kept.items()}
-            others = (use.operation for use in memory.uses if use.operation is not nest)
-            if any(isinstance(other, GenericOp) for other in others):
-                within = _bounds_of_readers(nest, memory, index_map, nests, found)
+            if _readers(memory) - {nest}:
+                within = _bounds_of_readers(nest, memory, index_map, nests, found, masks)
                 own = {d: own[d] & within[d] for d in own.keys() & within.keys()}
         else:
-            own = _bounds_of_readers(nest, memory, index_map, nests, found)
+            own = _bounds_of_readers(nest, memory, index_map, nests, found, masks)
         whole = own if not place else {d: b & own[d] for d, b in whole.items() if d in own}
     return whole
+
+
+def _readers(memory: SSAValue) -> set[Operation]:
+    """What reads memory, or a tensor, in a kernel: not what writes other parts of it."""
+    users = {use.operation for use in memory.uses}
+    return {
+        user
+        for user in users
+        if not isinstance(user, func.ReturnOp)
+        and not (isinstance(user, GenericOp) and memory not in (*user.inputs, *user.sources))
+    }
 
 
 def leaves_kernel(memory: SSAValue) -> bool:
@@ -327,10 +339,9 @@ def _bounds_of_readers(
     index_map: object,
     nests: Sequence[GenericOp],
     found: dict[GenericOp, dict[int, set[Bound]]],
+    masks: Mapping[SSAValue, int],
 ) -> dict[int, set[Bound]]:
-    users = {use.operation for use in memory.uses} - {nest}
-    if leaves_kernel(memory):
-        users = {user for user in users if not isinstance(user, func.ReturnOp)}
+    users = _readers(memory) - {nest}
     if memory in nest.inputs or not users or not users <= set(nests):
         return {}
     forms = forms_of(index_map, nest.extents)  # pyright: ignore[reportArgumentType]
@@ -342,7 +353,7 @@ def _bounds_of_readers(
         common: set[Bound] | None = None
         for reader in users:
             assert isinstance(reader, GenericOp)
-            bounds = read_within(reader, memory, axis, found[reader])
+            bounds = read_within(reader, memory, axis, found[reader], masks)
             common = bounds if common is None else common & bounds
         if common:
             result[dims[0]] = common

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from xdsl.dialects import arith
+from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.generic import GenericOp
@@ -25,23 +26,28 @@ class Guard:
     axis: int
 
 
-def masked_reads(nest: GenericOp, masks: Collection[SSAValue]) -> Mapping[int, tuple[Guard, ...]]:
+def masked_reads(
+    nest: GenericOp, masks: Collection[SSAValue], *, padded: bool = False
+) -> Mapping[int, tuple[Guard, ...]]:
     """For each read, by its number, the masks outside of which the body does not want it.
 
-    `masks` are rows of truth values. Reads that have a pad are left out, and so is what the nest
-    writes itself.
+    `masks` are rows of truth values. Reads that have a pad are left out unless `padded` says that
+    they are asked for, and so is what the nest writes itself. A mask whose pad is false wants
+    nothing beyond its edges.
     """
     places: dict[SSAValue, int] = {
         argument: number
         for number, argument in enumerate(nest.block.args[: len(nest.inputs)])
-        if nest.inputs[number] in masks and nest.pad_values[number] is None
+        if nest.inputs[number] in masks and _is_false_beyond(nest, number, padded=padded)
     }
     if not places:
         return {}
     found: dict[int, tuple[Guard, ...]] = {}
     for number, argument in enumerate(nest.block.args[: len(nest.inputs)]):
         own = nest.inputs[number]
-        if own in masks or own in nest.outs or nest.pad_values[number] is not None:
+        if own in masks or own in nest.outs:
+            continue
+        if nest.pad_values[number] is not None and not padded:
             continue
         axes = nest.read_maps[number].results
         guards = [
@@ -53,6 +59,11 @@ def masked_reads(nest: GenericOp, masks: Collection[SSAValue]) -> Mapping[int, t
         if guards:
             found[number] = tuple(guards)
     return found
+
+
+def _is_false_beyond(nest: GenericOp, number: int, *, padded: bool) -> bool:
+    pad = nest.pad_values[number]
+    return pad is None or (padded and pad == BoolAttr.from_bool(False))
 
 
 def _conditions(value: SSAValue) -> Iterator[SSAValue]:

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.bounds import Bound
+from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.loop.masked_reads import masked_reads
 
 
 def read_within(
-    reader: GenericOp, memory: SSAValue, axis: int, bounds: dict[int, set[Bound]]
+    reader: GenericOp,
+    memory: SSAValue,
+    axis: int,
+    bounds: dict[int, set[Bound]],
+    masks: Mapping[SSAValue, int],
 ) -> set[Bound]:
-    """The bounds within which a nest reads an axis of some memory, each time that it does."""
+    """The bounds within which a nest wants an axis of some memory, each time that it reads it.
+
+    `masks` are arguments that are false from the number in another argument on.
+    """
     common: set[Bound] | None = None
     if memory in reader.sources:
         return set()
-    for value, index_map in zip(reader.inputs, reader.read_maps, strict=True):
+    guards = masked_reads(reader, masks, padded=True) if masks else {}
+    for number, (value, index_map) in enumerate(zip(reader.inputs, reader.read_maps, strict=True)):
         if value is memory:
             forms = forms_of(index_map, reader.extents)
             own = set[Bound]() if forms is None else set(_reached(reader, forms[axis], bounds))
+            for guard in guards.get(number, ()):
+                if guard.axis == axis:
+                    end = FIRST_COUNT + masks[reader.inputs[guard.read]]
+                    own.add(Bound(True, Linear.dim(end)))
             common = own if common is None else common & own
     return common or set()
 

@@ -12,6 +12,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.least_extents import least_extents_of
+from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import (
@@ -62,10 +63,10 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
 
 
 ENDS_LOST = Refusal(
-    "loops of a product over sizes of the call would run to the bound: its reader has windows, or "
-    "panels, of them"
+    "loops over sizes of the call would run to the bound: a reader has windows, or panels, of them"
 )
-"""Loops over rows end at such sizes, and so do those inside of rows, but beside products."""
+"""Loops over rows end at such sizes, and so do those inside of rows, but beside products, and where
+what they make is read in parts."""
 
 MASKED_ROWS = Refusal("a size of the call masks rows that it sums over, at which products end")
 
@@ -127,7 +128,8 @@ def align_rows(
         return MASKED_ROWS
     own = {m: [rows[m][place] for place in kept] for m in members}
     nests = (*members, op)
-    if said is None and any(map(is_product, nests)) and _is_open_inside(op, edges, own):
+    has_products = any(map(is_product, nests))
+    if said is None and _is_open_inside(op, edges, own, in_windows=has_products):
         return ENDS_LOST
     shapes = [Contraction.of(nest) for nest in nests]
     products = row_products(nests, shapes)
@@ -159,9 +161,12 @@ def _is_open_inside(
     op: GenericOp,
     edges: Sequence[tuple[int, SSAValue]],
     rows: Mapping[GenericOp, Sequence[int]],
+    *,
+    in_windows: bool,
 ) -> bool:
-    """Whether `op` reads a nest in windows or parts along a dimension of which a call may need but
-    a few positions, and which is none of the `rows` of that nest."""
+    """Whether `op` reads a nest in parts, or `in_windows`, along a dimension of which a call may
+    need but a few positions, and which is none of the `rows` of that nest. Loops over windows end
+    where these do, of parts, as panels are, all run."""
     for number, value in edges:
         producer = value.owner
         assert isinstance(producer, GenericOp)
@@ -173,9 +178,19 @@ def _is_open_inside(
         for axis, form in enumerate(written or ()):
             walked = None if read is None else read[axis]
             is_whole = walked is not None and (not walked.terms or walked.pure_dim is not None)
+            is_whole = is_whole or not (in_windows or _in_parts(walked, op))
             if open_dims & {dim for dim, _ in form.terms} and not is_whole:
                 return True
     return False
+
+
+def _in_parts(form: Linear | None, nest: GenericOp) -> bool:
+    """Whether an index counts positions of one dimension behind those of another."""
+    if form is None or len(form.terms) != 2:
+        return False
+    (_, small), (_, large) = sorted(form.terms, key=lambda term: term[1])
+    inner = next(dim for dim, step in form.terms if step == small)
+    return small == 1 and large == nest.extents[inner] > 1
 
 
 def _lost_rows(

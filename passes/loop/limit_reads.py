@@ -19,26 +19,13 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 from xdsl.passes import ModulePass
 
-from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp
+from lamina.dialects.loop import GenericOp, ReadOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.open_nests import is_open
 from lamina.dialects.op_list import instances_under
 from lamina.passes.defined_functions import defined_functions
-from lamina.passes.loop.body_origins import (
-    COPIES,
-    Place,
-    comparison,
-    constant,
-    is_negative,
-    maker,
-    number_of_call,
-    origin,
-)
 from lamina.passes.loop.loop_rewriting import rebuild
-from lamina.passes.loop.place_ends import end_of_place
-
-_MOST_STEPS = 64
-"""Ops and nests that are followed from an index: those of a bounded program are a dozen."""
+from lamina.passes.loop.refused_places import end_of_index
 
 
 @dataclass(frozen=True)
@@ -58,7 +45,7 @@ def _limit(nest: GenericOp) -> None:
     found: dict[ReadOp, list[SSAValue | None]] = {}
     for read in [op for op in nest.block.ops if isinstance(op, ReadOp) and not op.limits]:
         ends = [
-            (_Search(extent).end(index, nest) or end_of_place(index, nest)) if extent else None
+            end_of_index(index, nest, extent) if extent else None
             for index, extent in zip(read.indices, shape_of(read.source), strict=True)
         ]
         if any(end is not None for end in ends):
@@ -84,51 +71,3 @@ def _limit(nest: GenericOp) -> None:
         read.result.replace_all_uses_with(made.result)
         nest.block.erase_op(read)
     rebuild(nest, reads=reads)
-
-
-class _Search:
-    """Where the values of an index end, of a dimension of some extent."""
-
-    def __init__(self, extent: int) -> None:
-        self._extent = extent
-        self._steps = 0
-
-    def end(self, index: SSAValue, nest: GenericOp) -> SSAValue | None:
-        """A tensor of one integer below which all values of an index are, or are 0; others are the
-        extent or more. None if there is none known."""
-        self._steps += 1
-        if self._steps > _MOST_STEPS:
-            return None
-        value, at, point = origin(index, nest, AffineMap.identity(len(nest.extents)))
-        owner = value.owner
-        if at is None:
-            made = maker(owner.source) if isinstance(owner, ReshapeOp) else None
-            return None if made is None else self.end(*made)
-        if isinstance(owner, COPIES):
-            return self.end(owner.input, at)
-        if not isinstance(owner, arith.SelectOp):
-            return None
-        condition, chosen, other = ((operand, at, point) for operand in owner.operands)
-        if constant(other) == 0:
-            return self.end(owner.lhs, at)
-        if (number := constant(chosen)) is not None and number >= self._extent:
-            return self._guard(condition, other)
-        if is_negative(condition, other):
-            return self.end(owner.rhs, at)  # one that ends is not
-        return None
-
-    def _guard(self, condition: Place, index: Place) -> SSAValue | None:
-        """What an index is compared with by a condition which holds wherever it is outside."""
-        value, at, point = origin(*condition)
-        if at is None or not isinstance(value.owner, arith.OrIOp):
-            return None
-        sides = [(side, at, point) for side in value.owner.operands]
-        for low, high in (sides, sides[::-1]):
-            if is_negative(low, index):
-                return self._compared(high, index)
-        return None
-
-    def _compared(self, condition: Place, index: Place) -> SSAValue | None:
-        """The integer of which a condition says that an index is not below it."""
-        found = comparison(condition, "sge", index)
-        return None if found is None else number_of_call(found)

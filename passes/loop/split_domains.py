@@ -13,14 +13,15 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
-from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp, f32, f64
+from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, f32, f64
 from xdsl.ir import BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
-from lamina.dialects.loop.counted_dims import drop_ends
+from lamina.dialects.loop.bounds import ENDS, Bound, BoundsAttr, ends_of, masks_of
+from lamina.dialects.loop.counted_dims import EndsFault, drop_ends, verify_ends
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
@@ -59,11 +60,23 @@ def _split_kernel(function: func.FuncOp) -> None:
             parts = _parts_of(nest, kept | pairs)
             if pairs and len(parts) > 1:
                 parts = [piece for part in parts for piece in _parts_of(part, kept)]
-            if len(parts) > 1:  # which begin elsewhere: loops go to the ends of their dimensions
-                drop_ends(op for op in function.body.walk() if isinstance(op, GenericOp))
+            if len(parts) > 1:
+                _check_ends(function)
             if len(nests) == 1 and len(parts) > 1:
                 for number, part in enumerate(parts):
                     set_part(part, number)
+
+
+def _check_ends(function: func.FuncOp) -> None:
+    """Have all loops of a kernel go to the end of their dimensions, if the ends of parts, which
+    begin elsewhere, do not follow from it any more."""
+    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    arguments = function.body.block.args
+    masks: dict[SSAValue, int] = {arguments[m]: n for m, n in masks_of(function).items()}
+    try:
+        verify_ends(nests, masks)
+    except EndsFault:
+        drop_ends(nests)
 
 
 def _is_only_written(memory: SSAValue) -> bool:
@@ -257,12 +270,23 @@ def domain_part(nest: GenericOp, dim: int, low: int, high: int) -> GenericOp:
         output_maps=[map_of(forms, len(extents)) for forms in maps[len(nest.inputs) :]],
         pads=pads,
     )
+    if ends := ends_of(nest, nest.extents):
+        part.attributes[ENDS] = ArrayAttr(
+            BoundsAttr.of(d, [_moved(b, d, dim, low) for b in own], len(extents))
+            for d, own in sorted(ends.items())
+        )
     if (live := live_rows_of(nest)) is not None:
         rows = rows_of(nest)
         whole, cut = ([e[d] for d in rows] for e in (nest.extents, extents))
         set_live_rows(part, live.cut(whole, cut))
     _specialize(part, dim, low)
     return drop_unused_operands(part)
+
+
+def _moved(bound: Bound, along: int, dim: int, low: int) -> Bound:
+    """A bound of the dimension `along`, where positions of `dim` are counted from `low` on."""
+    less = low if along == dim else -low * bound.form.coefficient(dim)
+    return Bound(bound.is_upper, Linear(bound.form.terms, bound.form.constant - less))
 
 
 def _is_inside(forms: tuple[Linear, ...], shape: tuple[int, ...], extents: list[int]) -> bool:

@@ -8,6 +8,9 @@ apart, as `loop.reshape` gives it:
 
     loop.read %joined[%place, %k]  ->  loop.read %apart[%i, %j, %k]
 
+Places at which a program reads several dimensions are joined, too: to a sum where each is inside,
+and else to a number that is refused. Read apart, each is refused for itself.
+
 `limit-reads` then finds at which numbers of the call they end, and what makes the tensor need not
 make more.
 """
@@ -32,10 +35,19 @@ from lamina.dialects.loop.linear import linear
 from lamina.dialects.loop.open_nests import is_open
 from lamina.dialects.op_list import instances_under
 from lamina.passes.defined_functions import defined_functions
-from lamina.passes.loop.body_origins import COPIES, constant, element_of, maker
+from lamina.passes.loop.body_origins import (
+    COPIES,
+    Place,
+    comparison,
+    constant,
+    element_of,
+    maker,
+    origin,
+)
 from lamina.passes.loop.loop_rewriting import change
 from lamina.passes.loop.packing import copy_nest
 from lamina.passes.loop.place_ends import end_of_place, is_below
+from lamina.passes.loop.refused_places import end_of_index
 
 _Element: TypeAlias = tuple[SSAValue, AffineMap]
 """A tensor, and which element of it."""
@@ -66,16 +78,25 @@ class _Term:
     index_map: AffineMap
     factor: int
 
-    @property
-    def ends(self) -> bool:
-        """Whether the elements are seen to end at a number of the call."""
+    def ends(self, extent: int) -> bool:
+        """Whether the elements, as places of a dimension of this extent, are seen to end at a
+        number of the call where they are not refused."""
         made = maker(self.tensor)
-        return made is not None and end_of_place(*made) is not None
+        return made is not None and end_of_index(*made, extent) is not None
 
     def is_inside(self, extent: int) -> bool:
         """Whether they are places of a dimension of this extent, whatever the call's sizes are."""
         made = maker(self.tensor)
-        return made is not None and (self.ends or is_below(*made, extent))
+        if made is None:
+            return False
+        return end_of_place(*made) is not None or is_below(*made, extent)
+
+    @property
+    def place(self) -> Place:
+        """Where the elements are made."""
+        made = maker(self.tensor)
+        given = (self.tensor, None) if made is None else made
+        return origin(*given, self.index_map)
 
 
 def _split(nest: GenericOp, read: ReadOp) -> None:
@@ -115,15 +136,19 @@ def _places(index: SSAValue, nest: GenericOp, extent: int) -> tuple[list[_Term],
     if number >= len(nest.inputs) or nest.pad_values[number] is not None:
         return None
     sums = before_reshapes(nest.inputs[number])
-    terms = sorted(_added(sums) or (), key=lambda term: -term.factor)
+    guard = _guard(sums)
+    terms = sorted(_added(sums, guard) or (), key=lambda term: -term.factor)
     extents: list[int] = []
     for term in terms:
         inner, left = divmod(extent, term.factor)
-        if left or not term.is_inside(inner):
+        if left or (guard is None and not term.is_inside(inner)):
             return None
         extents.append(inner)
         extent = term.factor
-    if len(terms) < 2 or extent != 1 or not any(term.ends for term in terms):
+    ends = (term.ends(inner) for term, inner in zip(terms, extents, strict=True))
+    if len(terms) < 2 or extent != 1 or not any(ends):
+        return None
+    if guard is not None and not _is_inside_of_all(guard, terms, extents):
         return None
     return [_read_by(nest, number, term, sums) for term in terms], extents
 
@@ -142,12 +167,53 @@ def _read_by(nest: GenericOp, number: int, term: _Term, sums: SSAValue) -> _Term
     return _Term(same.result, read, term.factor)
 
 
-def _added(sums: SSAValue) -> list[_Term] | None:
-    """The multiples of tensors' elements that elements of a tensor add up, by points of it; None
-    for other sums."""
+def _guard(sums: SSAValue) -> arith.SelectOp | None:
+    """Where elements of a tensor are sums, or else a number that no read takes: the choice."""
+    made = maker(sums)
+    if made is None or not isinstance(chosen := made[0].owner, arith.SelectOp):
+        return None
+    other = constant((chosen.rhs, made[1], AffineMap.identity(len(made[1].extents))))
+    return chosen if other is not None and other < 0 else None
+
+
+def _is_inside_of_all(
+    guard: arith.SelectOp, terms: Sequence[_Term], extents: Sequence[int]
+) -> bool:
+    """Whether the condition of a choice is that all terms are places of their dimensions."""
+    nest = guard.parent_op()
+    assert isinstance(nest, GenericOp)
+    waiting: list[Place] = [(guard.cond, nest, AffineMap.identity(len(nest.extents)))]
+    places = [term.place for term in terms]
+    left = {
+        (n, *side) for n, extent in enumerate(extents) for side in (("sge", 0), ("slt", extent))
+    }
+    while waiting and len(waiting) <= _MOST_TERMS:
+        value, at, point = origin(*waiting.pop())
+        if at is None:
+            return False
+        if isinstance(value.owner, arith.AndIOp):
+            waiting += [(side, at, point) for side in value.owner.operands]
+            continue
+        said = {
+            (n, relation, constant(found))
+            for n, place in enumerate(places)
+            for relation in ("sge", "slt")
+            if (found := comparison((value, at, point), relation, place)) is not None
+        }
+        if not said & left:
+            return False
+        left -= said
+    return not left
+
+
+def _added(sums: SSAValue, guard: arith.SelectOp | None = None) -> list[_Term] | None:
+    """The multiples of tensors' elements that elements of a tensor add up, by points of it, where
+    the condition of a `guard` holds; None for other sums."""
     shape, found = shape_of(sums), list[_Term]()
     if (made := maker(sums)) is None:
         return None
+    if guard is not None:
+        made = guard.lhs, made[1]
     point = AffineMap.identity(len(shape))
     waiting: list[tuple[SSAValue, GenericOp, AffineMap, int, _Element | None]]
     waiting = [(*made, point, 1, (sums, point))]

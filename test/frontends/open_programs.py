@@ -57,6 +57,15 @@ PROGRAMS: dict[str, Program] = {
     "largest": (1, lambda x: (x.amax(1), x.argmax(1)), [(N, M)]),
     "product": (0, lambda x, y: x @ y, [(N, M), (M, 6)]),
     "products": (1, lambda x: x @ x.transpose(1, 2), [(N, M, 7)]),
+    "pairs of features": (
+        3,
+        lambda x, y: (
+            torch.cat([x[:, None], y], 1)
+            .bmm(torch.cat([x[:, None], y], 1).mT)[:, torch.arange(3), torch.arange(3) - 3]
+            .relu()
+        ),
+        [(N, 5), (N, M, 5)],
+    ),
     "layer norm": (0, lambda x: functional.layer_norm(x, (8,)), [(N, M, 8)]),
     "group norm": (0, lambda x: functional.group_norm(x, 2), [(N, 4, M)]),
     "norm in training": (

@@ -216,3 +216,32 @@ func.func private @wraps(%x: memref<16x32xf32>, %y: memref<16x64xf32>, %out: mem
 // CHECK-LABEL: @wraps
 // CHECK-NEXT:    loop.generic (d0, d1) in [16, 96]
 // CHECK-NOT:     loop.generic
+
+// -----
+
+// Loops of parts end where those of the whole do, which is nearer from where they begin.
+func.func private @ends(%x: memref<16x64xf32>, %y: memref<16x64xf32>, %n: memref<i64>, %out: memref<16x128xf32>) attributes {lamina.kernel} {
+  %t = memref.alloc() : memref<16x64xf32>
+  loop.generic (i, j) in [16, 64] reads(%y[i, j] : memref<16x64xf32>) writes([i, j] store into %t : memref<16x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1, lower affine_map<(i, j)[s0] -> ()>, upper affine_map<(i, j)[s0] -> (s0 - 64)>, counts [2]>]} {
+  ^bb0(%q: f32):
+    %c = math.cos %q : f32
+    loop.yield %c : f32
+  }
+  loop.generic (i, j) in [16, 128] reads(%x[i, j] pad 0.0 : f32 : memref<16x64xf32>, %t[i, j - 64] pad 0.0 : f32 : memref<16x64xf32>) writes([i, j] store into %out : memref<16x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1, lower affine_map<(i, j)[s0] -> ()>, upper affine_map<(i, j)[s0] -> (s0)>, counts [2]>]} {
+  ^bb0(%p: f32, %q: f32):
+    %s = math.sin %p : f32
+    %at = loop.index 1 : index
+    %limit = arith.constant 64 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %v = arith.select %first, %s, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @ends
+// CHECK:         loop.generic (d0, d1) in [16, 64] reads(%y[d0, d1]
+// CHECK-SAME:    upper affine_map<(d0, d1)[s0] -> ((s0 + -64))>
+// CHECK:         loop.generic (d0, d1) in [16, 64] reads(%x[d0, d1]
+// CHECK-SAME:    upper affine_map<(d0, d1)[s0] -> (s0)>
+// CHECK:         loop.generic (d0, d1) in [16, 64] reads(%t[d0, d1]
+// CHECK-SAME:    upper affine_map<(d0, d1)[s0] -> ((s0 + -64))>

@@ -146,3 +146,60 @@ func.func @left_alone(%t: tensor<1024xf32>, %n: tensor<i64>, %by: tensor<16xi64>
   }
   func.return %r, %u : tensor<16xf32>, tensor<16xf32>
 }
+
+// -----
+
+// Places that are joined where each is inside, and refused else, are read at each for itself, as its own dimension refuses it:
+// one of them ends at a number of the call.
+// CHECK-LABEL: @refused
+// CHECK:         [[T:%\S+]] = loop.reshape %t : tensor<1024xf32> -> tensor<16x64xf32>
+// CHECK-NEXT:    loop.generic (d0) in [256] reads([[I:%\S+]][d0] : tensor<256xi64>, %j[d0] : tensor<256xi64>) sources([[T]] : tensor<16x64xf32>)
+// CHECK-NEXT:    ^bb0([[A:%\S+]]: i64, [[B:%\S+]]: i64, [[S:%\S+]]: tensor<16x64xf32>):
+// CHECK:           loop.read [[S]][{{%\S+}}, {{%\S+}}] : tensor<16x64xf32>
+// Another condition than that refuses more, or less.
+// CHECK:         loop.read {{%\S+}}[{{%\S+}}] : tensor<1024xf32>
+func.func @refused(%t: tensor<1024xf32>, %i: tensor<256xi64>, %j: tensor<256xi64>, %n: tensor<i64>) -> (tensor<256xf32>, tensor<256xf32>) {
+  %row = loop.generic (d0) in [256] reads(%i[d0] : tensor<256xi64>, %n[] : tensor<i64>) writes([d0] store : tensor<256xi64>) {
+  ^bb0(%a: i64, %b: i64):
+    %zero = arith.constant 0 : i64
+    %bound = arith.constant 16 : i64
+    %low = arith.cmpi slt, %a, %zero : i64
+    %high = arith.cmpi sge, %a, %b : i64
+    %out = arith.ori %low, %high : i1
+    %r = arith.select %out, %bound, %a : i64
+    loop.yield %r : i64
+  }
+  %place, %other = loop.generic (d0) in [256] reads(%row[d0] : tensor<256xi64>, %j[d0] : tensor<256xi64>) writes([d0] store : tensor<256xi64>, [d0] store : tensor<256xi64>) {
+  ^bb0(%a: i64, %b: i64):
+    %zero = arith.constant 0 : i64
+    %rows = arith.constant 16 : i64
+    %columns = arith.constant 64 : i64
+    %none = arith.constant -1 : i64
+    %p = arith.muli %a, %columns : i64
+    %sum = arith.addi %p, %b : i64
+    %c0 = arith.cmpi sge, %a, %zero : i64
+    %c1 = arith.cmpi slt, %a, %rows : i64
+    %c2 = arith.cmpi sge, %b, %zero : i64
+    %c3 = arith.cmpi slt, %b, %columns : i64
+    %c4 = arith.andi %c0, %c1 : i1
+    %c5 = arith.andi %c2, %c3 : i1
+    %c6 = arith.andi %c4, %c5 : i1
+    %r = arith.select %c6, %sum, %none : i64
+    %c7 = arith.andi %c4, %c2 : i1
+    %s = arith.select %c7, %sum, %none : i64
+    loop.yield %r, %s : i64, i64
+  }
+  %x = loop.generic (d0) in [256] reads(%place[d0] : tensor<256xi64>) sources(%t : tensor<1024xf32>) writes([d0] store : tensor<256xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %v = loop.read %s[%q] : tensor<1024xf32>
+    loop.yield %v : f32
+  }
+  %y = loop.generic (d0) in [256] reads(%other[d0] : tensor<256xi64>) sources(%t : tensor<1024xf32>) writes([d0] store : tensor<256xf32>) {
+  ^bb0(%p: i64, %s: tensor<1024xf32>):
+    %q = arith.index_cast %p : i64 to index
+    %v = loop.read %s[%q] : tensor<1024xf32>
+    loop.yield %v : f32
+  }
+  func.return %x, %y : tensor<256xf32>, tensor<256xf32>
+}
