@@ -63,7 +63,8 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
 
 
 ENDS_LOST = Refusal(
-    "loops over sizes of the call would run to the bound: a reader has windows, or panels, of them"
+    "loops over sizes of the call would run to the bound: a reader has windows, panels or lines of "
+    "them"
 )
 """Loops over rows end at such sizes, and so do those inside of rows, but beside products, and where
 what they make is read in parts."""
@@ -132,6 +133,8 @@ def align_rows(
     if said is None and _is_open_inside(op, edges, own, in_windows=has_products):
         return ENDS_LOST
     shapes = [Contraction.of(nest) for nest in nests]
+    if said is None and _loses_open_rows(op, shapes[-1], dims):
+        return ENDS_LOST
     products = row_products(nests, shapes)
     too_long = row_too_long(members, shapes, op, edges, parallel) or product_row_too_long(
         products, own
@@ -182,6 +185,16 @@ def _is_open_inside(
             if open_dims & {dim for dim, _ in form.terms} and not is_whole:
                 return True
     return False
+
+
+def _loses_open_rows(op: GenericOp, shape: Contraction | None, rows: Sequence[int]) -> bool:
+    """Whether a product has rows of which a call may need but a few, and which would be no rows of
+    the kernel: it would multiply all of them."""
+    if shape is None:
+        return False
+    inner = {*range(len(op.extents))} - {*rows, *shape.columns, *shape.summed}
+    least = least_extents_of(op)
+    return any(least[dim] < op.extents[dim] for dim in inner)
 
 
 def _in_parts(form: Linear | None, nest: GenericOp) -> bool:

@@ -231,7 +231,7 @@ func.func @windows(%a: tensor<64x64x64x64xf32>, %b: tensor<64x64xf32>) -> tensor
   func.return %r : tensor<64x64x66x64xf32>
 }
 // CHECK-LABEL: @windows
-// CHECK:         lamina.not_fused = ["product -> pad: loops over sizes of the call would run to the bound: a reader has windows, or panels, of them"
+// CHECK:         lamina.not_fused = ["product -> pad: loops over sizes of the call would run to the bound: a reader has windows, panels or lines of them"
 
 // -----
 
@@ -267,7 +267,7 @@ func.func @panels(%x: tensor<64x64x16xf32>) -> tensor<64x2x16x32xf32> {
   func.return %1 : tensor<64x2x16x32xf32>
 }
 // CHECK-LABEL: @panels
-// CHECK:         lamina.not_fused = ["exp -> pack: loops over sizes of the call would run to the bound: a reader has windows, or panels, of them"
+// CHECK:         lamina.not_fused = ["exp -> pack: loops over sizes of the call would run to the bound: a reader has windows, panels or lines of them"
 
 // -----
 
@@ -284,5 +284,44 @@ func.func @panels_of_numbers(%x: tensor<64x64x16xf32>) -> tensor<64x2x16x32xf32>
   func.return %1 : tensor<64x2x16x32xf32>
 }
 // CHECK-LABEL: @panels_of_numbers
+// CHECK-NOT:     would run to the bound
+// CHECK:         func.return
+
+// -----
+
+// A product whose heads are two dimensions, where what makes its rows has one, would share rows of batches alone, and multiply all
+// lines of these, of which a call may need but a few.
+func.func @lines(%x: tensor<64x4x64x16xf32>, %w: tensor<64x2x1x16x32xf32>) -> tensor<64x2x2x64x32xf32> {
+  %0 = loop.generic (b, h, l, k) in [64, 4, 64, 16] reads(%x[b, h, l, k] : tensor<64x4x64x16xf32>) writes([b, h, l, k] store : tensor<64x4x64x16xf32>) attributes {lamina.op = "neg", lamina.least_extents = array<i64: 1, 4, 1, 16>} {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  %1 = loop.generic (b, g, h, l, n, k) in [64, 2, 2, 64, 32, 16] reads(%0[b, g * 2 + h, l, k] : tensor<64x4x64x16xf32>, %w[b, g, n floordiv 32, k, n mod 32] : tensor<64x2x1x16x32xf32>) writes([b, g, h, l, n] add : tensor<64x2x2x64x32xf32>) attributes {lamina.op = "product", lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.least_extents = array<i64: 1, 2, 2, 1, 32, 16>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %1 : tensor<64x2x2x64x32xf32>
+}
+// CHECK-LABEL: @lines
+// CHECK:         lamina.not_fused = ["neg -> product: loops over sizes of the call would run to the bound: a reader has windows, panels or lines of them"
+
+// -----
+
+func.func @lines_of_numbers(%x: tensor<64x4x64x16xf32>, %w: tensor<64x2x1x16x32xf32>) -> tensor<64x2x2x64x32xf32> {
+  %0 = loop.generic (b, h, l, k) in [64, 4, 64, 16] reads(%x[b, h, l, k] : tensor<64x4x64x16xf32>) writes([b, h, l, k] store : tensor<64x4x64x16xf32>) attributes {lamina.op = "neg", lamina.least_extents = array<i64: 1, 4, 64, 16>} {
+  ^bb0(%p: f32):
+    %v = arith.negf %p : f32
+    loop.yield %v : f32
+  }
+  %1 = loop.generic (b, g, h, l, n, k) in [64, 2, 2, 64, 32, 16] reads(%0[b, g * 2 + h, l, k] : tensor<64x4x64x16xf32>, %w[b, g, n floordiv 32, k, n mod 32] : tensor<64x2x1x16x32xf32>) writes([b, g, h, l, n] add : tensor<64x2x2x64x32xf32>) attributes {lamina.op = "product", lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.least_extents = array<i64: 1, 2, 2, 64, 32, 16>} {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %1 : tensor<64x2x2x64x32xf32>
+}
+// CHECK-LABEL: @lines_of_numbers
 // CHECK-NOT:     would run to the bound
 // CHECK:         func.return
