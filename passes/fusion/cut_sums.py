@@ -15,7 +15,7 @@ from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import BlockArgument, SSAValue
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, before_reshapes
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounded_dims import bounds_of
 from lamina.dialects.loop.bounds import BOUNDS, CUT, ENDS, FIRST_COUNT, Bound
@@ -47,9 +47,11 @@ def cut_sums(
 
 
 def _summed(nest: GenericOp) -> int | None:
-    """The only dimension that a product may be cut along: panels of floats, packed in front."""
+    """The only dimension that a product may be cut along: panels of floats, not in pairs."""
     shape = Contraction.of(nest)
-    if shape is None or shape.panel is None or shape.pairs is not None or shape.task_packed:
+    if shape is None or shape.panel is None or shape.pairs is not None:
+        return None
+    if shape.task_packed and len(shape.summed) != 1:
         return None
     if any(name in nest.attributes for name in _NOTED):
         return None
@@ -65,8 +67,17 @@ def _count(
     """The number from which on both operands are 0 in a call; None without one."""
     shape = Contraction.of(nest)
     assert shape is not None
+    if shape.task_packed and any(_is_given(nest.inputs[n], call) for n in (shape.a, shape.b)):
+        return None  # tasks read it in panels and tiles, which are not within what a call brings
     left, right = (_zeros(nest, place, dim, call, paddings) for place in (shape.a, shape.b))
     return next((count for count in left if any(count is other for other in right)), None)
+
+
+def _is_given(read: SSAValue, call: func.CallOp) -> bool:
+    """Whether a kernel reads an argument of the program in a call."""
+    if not isinstance(read, BlockArgument):
+        return False
+    return isinstance(before_reshapes(call.arguments[read.index]), BlockArgument)
 
 
 def _zeros(
