@@ -57,9 +57,10 @@ def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
 class Demands:
     """What is demanded of values so far: what all readers agree on. Others are not read.
 
-    Where the size at which one ends is one of `multiples`, of another by a factor, as many groups
-    of so many elements are demanded, too. Outside of the limits that `undefined` has of a value
-    nobody depends on it, unless it decides where something is read, or whether it fails.
+    Where the size at which one ends is one of `multiples`, of another by a factor, it ends at that
+    multiple, and as many groups of so many elements are demanded, too. Outside of the limits that
+    `undefined` has of a value nobody depends on it, unless it decides where something is read, or
+    whether it fails.
     """
 
     def __init__(
@@ -97,6 +98,8 @@ class Demands:
         end = limit.end
         if isinstance(end, Reach) and end == Reach(end.count):
             one, factor = self._multiples.get(end.count, (end.count, 1))
+            if factor > 1:
+                yield replace(limit, end=Reach(one, factor))  # as windows in steps of it end
             if factor > 1 and limit.extent % factor == 0:
                 yield Limit(factor * limit.stride, limit.extent // factor, Reach(one))
 

@@ -28,6 +28,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import ENDS, MASKS
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import (
     NEST,
     live_rows_of,
@@ -40,6 +41,7 @@ from lamina.dialects.loop.kernel_nests import (
     set_taken,
 )
 from lamina.dialects.loop.live_rows import LiveRows
+from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.column_ends import note_columns
 from lamina.passes.fusion.cut_sums import cut_sums
 from lamina.passes.fusion.demanded_elements import (
@@ -231,7 +233,7 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
     in_order(groups)
     numbers: dict[Reach, int] = {}
     for part, group in enumerate(groups):
-        common = frozenset.intersection(*(agreed[nest] for nest in group))
+        common = _whole_columns(group, frozenset.intersection(*(agreed[n] for n in group)))
         for limit in sorted(common, key=by_place):
             numbers.setdefault(limit.end, len(kernel.body.block.args) + len(numbers))
         sums = live_sums(kernel, group, calls, numbers)
@@ -248,6 +250,20 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
     note_columns(kernel, nests, calls, numbers)
     note_zeros(kernel, nests, calls, numbers)
     _give(kernel, calls, numbers, ends)
+
+
+def _whole_columns(nests: Sequence[GenericOp], limits: frozenset[RowLimit]) -> frozenset[RowLimit]:
+    """The limits of rows, but for those of groups of columns of a product, where there is one of
+    these columns alone: panels end at a number, not at groups of so many."""
+    places = {
+        (place, nest.extents[dim])
+        for nest in nests
+        if is_packed(nest) and (shape := Contraction.of(nest)) is not None
+        for place, dim in enumerate(rows_of(nest))
+        if dim == shape.inner_column
+    }
+    ended = {x.place for x in limits if x.stride == 1 and (x.place, x.extent) in places}
+    return frozenset(x for x in limits if x.place not in ended or x.stride == 1)
 
 
 def _limit_alone(

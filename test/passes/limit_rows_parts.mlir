@@ -60,3 +60,94 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Columns of panels end at the number itself, which is twice another: panels have no ends in pairs. Rows of others end with pairs.
+// CHECK-LABEL: func.func private @product(
+// CHECK:         live = [16, arg2 of 64]
+// CHECK-LABEL: func.func private @negated(
+// CHECK:         live = [arg1 of 32, 2, 16]
+func.func @main(%x: tensor<16x8xf32>, %p: tensor<2x8x32xf32>, %y: tensor<64x16xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<16x64xf32> {lamina.sizes = [-1, 0]}, tensor<64x16xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @product(%x, %p) : (tensor<16x8xf32>, tensor<2x8x32xf32>) -> tensor<16x64xf32>
+  %1 = func.call @negated(%y) : (tensor<64x16xf32>) -> tensor<64x16xf32>
+  %2 = func.call @twice(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %1, %2 : tensor<16x64xf32>, tensor<64x16xf32>, tensor<i64>
+}
+func.func private @product(%x: tensor<16x8xf32>, %p: tensor<2x8x32xf32>) -> tensor<16x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, k) in [16, 64, 8] reads(%x[i, k] : tensor<16x8xf32>, %p[j floordiv 32, k, j mod 32] : tensor<2x8x32xf32>) writes([i, j] add : tensor<16x64xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<16x64xf32>
+}
+func.func private @negated(%y: tensor<64x16xf32>) -> tensor<64x16xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [64, 16] reads(%y[i, j] : tensor<64x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x16xf32>
+}
+func.func private @twice(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %two = arith.constant 2 : i64
+    %b = arith.muli %a, %two : i64
+    loop.yield %b : i64
+  }
+  func.return %0 : tensor<i64>
+}
+
+// -----
+
+// So they do where another reads pairs of them, and where these end is half of it.
+// CHECK-LABEL: func.func @main(
+// CHECK:         [[TWICE:%\S+]] = func.call @reach_0(%n)
+// CHECK:         func.call @product(%x, %p, [[TWICE]])
+// CHECK-LABEL: func.func private @product(
+// CHECK:         live = [16, arg2 of 64]
+func.func @main(%x: tensor<16x8xf32>, %p: tensor<2x8x32xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<16x64xf32> {lamina.sizes = [-1, 0]}, tensor<16x32xf32> {lamina.sizes = [-1, 1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @product(%x, %p) : (tensor<16x8xf32>, tensor<2x8x32xf32>) -> tensor<16x64xf32>
+  %1 = func.call @negated(%0) : (tensor<16x64xf32>) -> tensor<16x64xf32>
+  %2 = func.call @pairs(%0) : (tensor<16x64xf32>) -> tensor<16x32xf32>
+  %3, %4 = func.call @twice(%n) : (tensor<i64>) -> (tensor<i64>, tensor<i64>)
+  func.return %1, %2, %3, %4 : tensor<16x64xf32>, tensor<16x32xf32>, tensor<i64>, tensor<i64>
+}
+func.func private @product(%x: tensor<16x8xf32>, %p: tensor<2x8x32xf32>) -> tensor<16x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, k) in [16, 64, 8] reads(%x[i, k] : tensor<16x8xf32>, %p[j floordiv 32, k, j mod 32] : tensor<2x8x32xf32>) writes([i, j] add : tensor<16x64xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pack_at = call>, lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<16x64xf32>
+}
+func.func private @negated(%y: tensor<16x64xf32>) -> tensor<16x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j) in [16, 64] reads(%y[i, j] : tensor<16x64xf32>) writes([i, j] store : tensor<16x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<16x64xf32>
+}
+func.func private @pairs(%y: tensor<16x64xf32>) -> tensor<16x32xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (i, j, w) in [16, 32, 2] reads(%y[i, j * 2 + w] : tensor<16x64xf32>) writes([i, j] add : tensor<16x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<16x32xf32>
+}
+func.func private @twice(%n: tensor<i64>) -> (tensor<i64>, tensor<i64>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %two = arith.constant 2 : i64
+    %b = arith.muli %a, %two : i64
+    loop.yield %b : i64
+  }
+  %1 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i64>
+}
