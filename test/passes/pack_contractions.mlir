@@ -363,3 +363,33 @@ func.func @three_vectors(%a: tensor<128x40xf32>, %b: tensor<40x96xf32> {lamina.k
 }
 // CHECK-LABEL: @three_vectors
 // CHECK:         #loop.packing<panel = 16>
+
+// -----
+
+// Two columns side by side leave most of a vector empty: pixels are packed for 64 rows, of a large image, too.
+// CHECK-LABEL: @two_columns
+// CHECK:         loop.generic (d0, d1, d2, d3, d4) in [4, 128, 8, 32, 16] reads(%x[
+// CHECK:         lamina.packing = #loop.packing<panel = 16
+func.func @two_columns(%w: tensor<32x2x2x16xf32>, %x: tensor<4x32x128x128xf32>) -> tensor<4x16x256x256xf32> {
+  %0 = loop.generic (c, u, v, b, y, x, k) in [16, 2, 2, 4, 128, 128, 32] reads(%w[k, u, v, c] : tensor<32x2x2x16xf32>, %x[b, k, y, x] : tensor<4x32x128x128xf32>) writes([b, c, y * 2 + u, x * 2 + v] add : tensor<4x16x256x256xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %0 : tensor<4x16x256x256xf32>
+}
+
+// -----
+
+// Seven fill almost a vector of eight: 49 rows do not make up for packing so much.
+// CHECK-LABEL: @seven_columns
+// CHECK:         loop.generic (d0, d1, d2, d3) in [7, 1, 32, 8] reads(%w[
+// CHECK:         lamina.packing = #loop.packing<panel = 8
+func.func @seven_columns(%w: tensor<32x7x7xf32>, %x: tensor<4x32x128x128xf32>) -> tensor<4x896x896xf32> {
+  %0 = loop.generic (u, v, b, y, x, k) in [7, 7, 4, 128, 128, 32] reads(%w[k, u, v] : tensor<32x7x7xf32>, %x[b, k, y, x] : tensor<4x32x128x128xf32>) writes([b, y * 7 + u, x * 7 + v] add : tensor<4x896x896xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %0 : tensor<4x896x896xf32>
+}
