@@ -103,6 +103,13 @@ class Contraction:
         found = _groups(*given)
         return None if found is None else Contraction(self.op, *found)
 
+    def writing(self, forms: Forms, written: Any) -> Contraction | None:
+        """The same if its result were written at these indices of a tensor of this type."""
+        maps = ArrayAttr([AffineMapAttr(map_of(forms, len(self.op.extents)))])
+        kinds = self.op.properties
+        found = _groups(kinds["domain"], kinds["input_maps"], maps, written)
+        return None if found is None else Contraction(self.op, *found)
+
 
 def _groups_of(op: GenericOp) -> Groups | None:
     if not is_contraction(op):

@@ -197,3 +197,8 @@ ROW_LOADS = 0.5
 """The same of an element of a row, which comes from the nearest cache: 128 rows by 768x768 run at
 129 GF/s in tiles of 10 rows by two vectors, at 131 in tiles of 7 by three, and at 136 of 8 (the
 same thread)."""
+
+MUCH_MORE_PACKED = 4
+"""Times as many elements as a product packs and stores, that it may pack of its other operand for
+its result to be stored where it is wanted. A guess between 3.4, which a 1x1 convolution of 64 to 16
+channels has, and 6, attention over 196 pixels by heads of 16, whose weights are stored then."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -30,10 +31,12 @@ from lamina.dialects.loop.access import (
     substitute,
     through_reshape,
 )
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import kept_monoids
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.permutations import is_permutation, through_permutation
+from lamina.passes.cost.product_limits import MUCH_MORE_PACKED
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
 from lamina.passes.fusion.fusion_override import MATERIALIZED
@@ -238,7 +241,24 @@ def _sink_copy(op: GenericOp) -> None:
     for form, value in zip(read, written, strict=True):
         if form.terms:
             position[form.terms[0][0]] = value
-    _retarget(producer, tuple(substitute(f, position) for f in target), op)
+    folded = tuple(substitute(f, position) for f in target)
+    if not _packs_much_more(producer, folded, op.res[0]):
+        _retarget(producer, folded, op)
+
+
+def _packs_much_more(producer: GenericOp, written: Forms, result: SSAValue) -> bool:
+    """Whether a product would have its other operand packed if it wrote its result so, which is
+    much more than to copy the result: of attention the weights of all keys for all lines."""
+    now = Contraction.of(producer)
+    then = None if now is None else now.writing(written, result.type)
+    if now is None or then is None or now.b == then.b:
+        return False
+    packed, other = (_packed_elements(shape) for shape in (then, now))
+    return packed > MUCH_MORE_PACKED * (other + prod(shape_of(result)))
+
+
+def _packed_elements(shape: Contraction) -> int:
+    return shape.size((*shape.batch, *shape.columns, *shape.summed))
 
 
 def element_of(value: SSAValue) -> Attribute:

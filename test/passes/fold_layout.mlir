@@ -350,3 +350,41 @@ func.func @split_as_made(%x: tensor<2x4x6xf32>, %a: tensor<8x6xf32>) -> tensor<8
 // CHECK-LABEL: @split_as_made
 // CHECK:         [[E:%\S+]] = loop.generic (d0, d1, d2) in [2, 4, 6]
 // CHECK:         loop.generic (d0, d1, d2) in [2, 4, 6] reads([[E]][d0, d1, d2]
+
+// -----
+
+// A product that stored its result turned would pack its other operand: of attention the weights of all lines, which is much more
+// than to turn the result.
+// CHECK-LABEL: @lines
+// CHECK:         writes([d0, d1, d2] add : tensor<8x1024x16xf32>)
+// CHECK:         loop.generic (d0, d1, d2) in [8, 16, 1024]
+func.func @lines(%p: tensor<8x1024x1024xf32>, %v: tensor<8x1024x16xf32>) -> tensor<8x16x1024xf32> {
+  %0 = loop.generic (b, l, d, k) in [8, 1024, 16, 1024] reads(%p[b, l, k] : tensor<8x1024x1024xf32>, %v[b, k, d] : tensor<8x1024x16xf32>) writes([b, l, d] add : tensor<8x1024x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %1 = loop.generic (b, d, l) in [8, 16, 1024] reads(%0[b, l, d] : tensor<8x1024x16xf32>) writes([b, d, l] store : tensor<8x16x1024xf32>) {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %1 : tensor<8x16x1024xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @few_terms
+// CHECK:         writes([d0, d2, d1] add : tensor<8x16x1024xf32>)
+// CHECK-NOT:     loop.generic
+func.func @few_terms(%p: tensor<8x1024x24xf32>, %v: tensor<8x24x16xf32>) -> tensor<8x16x1024xf32> {
+  %0 = loop.generic (b, l, d, k) in [8, 1024, 16, 24] reads(%p[b, l, k] : tensor<8x1024x24xf32>, %v[b, k, d] : tensor<8x24x16xf32>) writes([b, l, d] add : tensor<8x1024x16xf32>) {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %1 = loop.generic (b, d, l) in [8, 16, 1024] reads(%0[b, l, d] : tensor<8x1024x16xf32>) writes([b, d, l] store : tensor<8x16x1024xf32>) {
+  ^bb0(%x: f32):
+    loop.yield %x : f32
+  }
+  func.return %1 : tensor<8x16x1024xf32>
+}
