@@ -393,3 +393,110 @@ class DetectionHeads(nn.Module):
         k, v = self.k(f).chunk(2, -1)
         y = F.scaled_dot_product_attention(q.expand(x.shape[0], -1, -1), k, v)
         return (self.c(y).softmax(-1), self.b(y).sigmoid())
+
+
+@IMAGE_PROGRAMS.add(
+    "convolution and attention",
+    images(16),
+    [(1, 8, 10), (2, 14, 14), (4, 7, 9), (1, 25, 20)],
+    [(3, 10, 12), (2, 11, 9)],
+)
+class ConvolutionAndAttention(nn.Module):
+    """Attention over the pixels of an image, with channels first at both ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Conv2d(16, 64, 3, padding=1)
+        self.heads = nn.Linear(64, 192)
+        self.outer = nn.Conv2d(64, 16, 1)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        y = F.relu(self.inner(x))
+        b, c, h, w = y.shape
+        t = self.heads(y.flatten(2).transpose(1, 2))
+        q, k, v = t.view(b, h * w, 3, 4, 16).permute(2, 0, 3, 1, 4)
+        t = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, h * w, c)
+        return x + self.outer(t.transpose(1, 2).reshape(b, c, h, w))
+
+
+@IMAGE_PROGRAMS.add(
+    "heads of two levels",
+    lambda s: (
+        torch.randn(s[0], 32, s[1], s[2]),
+        torch.randn(s[0], 32, s[1] // 2, s[2] // 2),
+    ),
+    [(1, 32, 48), (2, 28, 28), (1, 64, 40)],
+    [(3, 40, 24), (2, 20, 36)],
+)
+class HeadsOfTwoLevels(nn.Module):
+    """Classes and boxes of a detector, of two levels of a pyramid joined."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Conv2d(32, 32, 3, padding=1)
+        self.classes, self.boxes = nn.Conv2d(32, 12, 1), nn.Conv2d(32, 4, 1)
+
+    def forward(self, *levels: torch.Tensor) -> torch.Tensor:
+        found: list[torch.Tensor] = []
+        for level in levels:
+            y = F.relu(self.inner(level))
+            classes = self.classes(y).flatten(2).transpose(1, 2).sigmoid()
+            boxes = self.boxes(y).flatten(2).transpose(1, 2)
+            found.append(torch.cat([classes, boxes], -1))
+        return torch.cat(found, 1)
+
+
+@IMAGE_PROGRAMS.add(
+    "expected places",
+    images(17),
+    [(1, 16, 12), (4, 24, 20), (2, 32, 24)],
+    [(3, 20, 18), (2, 18, 16)],
+)
+class ExpectedPlaces(nn.Module):
+    """The mean place of each heat map."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, c, h, w = x.shape
+        p = x.flatten(2).softmax(-1).view(b, c, h, w)
+        columns, rows = (p.sum(2) * torch.arange(w)).sum(-1), (p.sum(3) * torch.arange(h)).sum(-1)
+        return torch.stack([columns, rows], -1)
+
+
+@IMAGE_PROGRAMS.add(
+    "block of a diffusion model",
+    lambda s: (torch.randn(s[0], 32, s[1], s[2]), torch.randint(0, 1000, (s[0],))),
+    [(1, 16, 16), (4, 14, 18), (2, 32, 24)],
+    [(3, 20, 12), (2, 12, 22)],
+)
+class DiffusionBlock(nn.Module):
+    """A norm that is scaled by the time, and a convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.GroupNorm(8, 32)
+        self.time = nn.Sequential(nn.Linear(64, 64), nn.SiLU(), nn.Linear(64, 64))
+        self.convolution = nn.Conv2d(32, 32, 3, padding=1)
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        angles = t[:, None] * torch.exp(-torch.arange(32) * 0.3)
+        scale, shift = self.time(torch.cat([angles.sin(), angles.cos()], -1)).chunk(2, -1)
+        y = self.norm(x) * (1 + scale[..., None, None]) + shift[..., None, None]
+        return x + self.convolution(F.silu(y))
+
+
+@IMAGE_PROGRAMS.add(
+    "merged patches",
+    lambda s: (torch.randn(s[0], s[1], s[2], 32),),
+    [(1, 8, 12), (2, 28, 28), (1, 64, 40)],
+    [(3, 20, 24), (2, 12, 36)],
+)
+class MergedPatches(nn.Module):
+    """Four neighbours joined, normed and multiplied."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(128), nn.Linear(128, 64, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        parts = [x[:, i::2, j::2] for j in range(2) for i in range(2)]
+        return self.linear(self.norm(torch.cat(parts, -1)))

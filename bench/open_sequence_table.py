@@ -581,3 +581,66 @@ class CovarianceLoss(nn.Module):
         c = x.T @ y / n
         s = F.relu(1 - (x.var(0) + 0.0001).sqrt()).mean()
         return (c.square().sum() - c.diagonal().square().sum(), s)
+
+
+@SEQUENCE_PROGRAMS.add(
+    "smoothed labels",
+    lambda s: (
+        torch.randn(s[0], s[1], 200),
+        torch.where(torch.rand(s[0], s[1]) > 0.2, torch.randint(0, 200, (s[0], s[1])), -100),
+    ),
+    TEXTS,
+    FIRST_TEXTS,
+)
+class SmoothedLabels(nn.Module):
+    """A cross entropy that leaves out what is padded."""
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        scores, labels = x.flatten(0, 1), t.flatten()
+        return F.cross_entropy(scores, labels, ignore_index=-100, label_smoothing=0.1)
+
+
+@SEQUENCE_PROGRAMS.add("symmetric graph", graph(32), GRAPHS, FIRST_GRAPHS)
+class SymmetricGraph(nn.Module):
+    """A graph convolution, normed by the degrees of both ends."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(32, 48, bias=False)
+
+    def forward(self, x: torch.Tensor, e: torch.Tensor) -> torch.Tensor:
+        d = torch.ones(x.shape[0]).index_add(0, e[1], torch.ones(e.shape[1])).rsqrt()
+        h = self.linear(x)
+        messages = h[e[0]] * (d[e[0]] * d[e[1]])[:, None]
+        return (h * d[:, None] ** 2).index_add(0, e[1], messages).relu()
+
+
+@SEQUENCE_PROGRAMS.add("nearest codes", sequences(16), TEXTS, FIRST_TEXTS)
+class NearestCodes(nn.Module):
+    """Vectors replaced by the nearest of a book of 64."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes = nn.Parameter(torch.randn(64, 16))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        rows, codes = x.reshape(-1, 16), self.codes
+        products = rows @ codes.T
+        apart = rows.square().sum(1, keepdim=True) - 2 * products + codes.square().sum(1)
+        nearest = apart.argmin(1)
+        found = codes[nearest].view_as(x)
+        return found, nearest.view(x.shape[:2]), (found - x).square().mean()
+
+
+@SEQUENCE_PROGRAMS.add(
+    "layer of a GRU", sequences(32), [(2, 5), (4, 12), (8, 7), (1, 10)], [(3, 6), (5, 9)]
+)
+class GruLayer(nn.Module):
+    """All steps of a text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.GRU(32, 48, batch_first=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.layer(x)[0]

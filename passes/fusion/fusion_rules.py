@@ -12,7 +12,6 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.contraction import Contraction, is_product
 from lamina.dialects.loop.least_extents import least_extents_of
-from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import (
@@ -37,6 +36,7 @@ from lamina.passes.cost.scratch_budget import (
     SCRATCH_BYTES,
 )
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
+from lamina.passes.fusion.open_rows import ENDS_LOST, is_open_inside, loses_open_rows
 from lamina.passes.fusion.position_masks import is_masked, is_position_mask
 from lamina.passes.fusion.slid_windows import is_slid_over
 from lamina.passes.fusion.turned_rows import TURNED_ROWS, turns_more
@@ -61,13 +61,6 @@ def initial_rows(op: GenericOp) -> tuple[int, ...]:
         rows += [dim for dim in dims if op.extents[dim] != 1]
     return tuple(rows)
 
-
-ENDS_LOST = Refusal(
-    "loops over sizes of the call would run to the bound: a reader has windows, panels or lines of "
-    "them"
-)
-"""Loops over rows end at such sizes, and so do those inside of rows, but beside products, and where
-what they make is read in parts."""
 
 MASKED_ROWS = Refusal("a size of the call masks rows that it sums over, at which products end")
 
@@ -130,10 +123,10 @@ def align_rows(
     own = {m: [rows[m][place] for place in kept] for m in members}
     nests = (*members, op)
     has_products = any(map(is_product, nests))
-    if said is None and _is_open_inside(op, edges, own, in_windows=has_products):
+    if said is None and is_open_inside(op, edges, own, in_windows=has_products):
         return ENDS_LOST
     shapes = [Contraction.of(nest) for nest in nests]
-    if said is None and _loses_open_rows(op, shapes[-1], dims):
+    if said is None and loses_open_rows(op, shapes[-1], dims):
         return ENDS_LOST
     products = row_products(nests, shapes)
     too_long = row_too_long(members, shapes, op, edges, parallel) or product_row_too_long(
@@ -158,52 +151,6 @@ def _row_places(product: GenericOp, rows: Sequence[int]) -> set[int]:
     shape = Contraction.of(product) if is_product(product) else None
     columns = set(rows) if shape is None else set(shape.columns)
     return {place for place, dim in enumerate(rows) if dim not in columns}
-
-
-def _is_open_inside(
-    op: GenericOp,
-    edges: Sequence[tuple[int, SSAValue]],
-    rows: Mapping[GenericOp, Sequence[int]],
-    *,
-    in_windows: bool,
-) -> bool:
-    """Whether `op` reads a nest in parts, or `in_windows`, along a dimension of which a call may
-    need but a few positions, and which is none of the `rows` of that nest. Loops over windows end
-    where these do, of parts, as panels are, all run."""
-    for number, value in edges:
-        producer = value.owner
-        assert isinstance(producer, GenericOp)
-        least, extents = least_extents_of(producer), producer.extents
-        open_dims = {d for d in range(len(extents)) if least[d] < extents[d]} - {*rows[producer]}
-        place = list[SSAValue](producer.res).index(value)
-        written = forms_of(producer.write_maps[place], extents)
-        read = forms_of(op.read_maps[number], op.extents)
-        for axis, form in enumerate(written or ()):
-            walked = None if read is None else read[axis]
-            is_whole = walked is not None and (not walked.terms or walked.pure_dim is not None)
-            is_whole = is_whole or not (in_windows or _in_parts(walked, op))
-            if open_dims & {dim for dim, _ in form.terms} and not is_whole:
-                return True
-    return False
-
-
-def _loses_open_rows(op: GenericOp, shape: Contraction | None, rows: Sequence[int]) -> bool:
-    """Whether a product has rows of which a call may need but a few, and which would be no rows of
-    the kernel: it would multiply all of them."""
-    if shape is None:
-        return False
-    inner = {*range(len(op.extents))} - {*rows, *shape.columns, *shape.summed}
-    least = least_extents_of(op)
-    return any(least[dim] < op.extents[dim] for dim in inner)
-
-
-def _in_parts(form: Linear | None, nest: GenericOp) -> bool:
-    """Whether an index counts positions of one dimension behind those of another."""
-    if form is None or len(form.terms) != 2:
-        return False
-    (_, small), (_, large) = sorted(form.terms, key=lambda term: term[1])
-    inner = next(dim for dim, step in form.terms if step == small)
-    return small == 1 and large == nest.extents[inner] > 1
 
 
 def _lost_rows(
