@@ -239,7 +239,7 @@ func.func @no_such_clause(%a: tensor<8x4xf32>) -> tensor<8x4xf32> {
   }
   func.return %r : tensor<8x4xf32>
 }
-// CHECK: #loop.nest has no clause 'row'; it has rows, part, live, visited, copied, interleave
+// CHECK: #loop.nest has no clause 'row'; it has rows, part, live, visited, copied, taken, interleave
 
 // -----
 

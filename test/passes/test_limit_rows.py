@@ -167,9 +167,9 @@ func.func @main(%x: tensor<?x48xf32> {{lamina.dims = [#lamina.size<n in [1, {bou
         np.testing.assert_allclose(found, (x @ w.T)[:count], 2.0**-8)  # rounded to bf16
 
 
-@pytest.mark.parametrize(("sizes", "kernels"), [(2, 2), (8, 8), (9, 1)])
-def test_calls_that_end_at_other_sizes_have_kernels_of_their_own(sizes: int, kernels: int) -> None:
-    """Up to a number of them: code grows with each. Two calls of one size share one."""
+@pytest.mark.parametrize("sizes", [2, 9])
+def test_calls_that_end_at_other_sizes_share_a_kernel(sizes: int) -> None:
+    """Each gives it its own number."""
     kind = "tensor<?x600xf32>"
     given = [
         f"%x{n}: {kind} {{lamina.dims = [#lamina.size<s{n} in [1, 64]>]}}" for n in range(sizes)
@@ -184,8 +184,8 @@ def test_calls_that_end_at_other_sizes_have_kernels_of_their_own(sizes: int, ker
     module = padded_program(parse(text), bounds)
     lower(module, "functional", "fused", Target.host())
     found = re.findall(r'func private @(\w+)\(.*lamina.ops = \[.*"prims.exp"', str(module))
-    assert len(found) == kernels
-    assert (str(module).count("live = [") > 0) == (kernels > 1)
+    assert len(found) == 1
+    assert "live = [" in str(module)
     compiled = lamina.compile(text, versions="padded")
     rng = np.random.default_rng(0)
     for first in (1, 31, BOUND):
