@@ -6,6 +6,8 @@ batch may be open as well: each sample is computed by itself.
 
 from __future__ import annotations
 
+from xdsl.ir import SSAValue
+
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.convolution import both_paddings
 from lamina.dialects.schema.result_rules.shapes import repeat_to
@@ -37,6 +39,9 @@ def windows_of(op: SchemaOp, b: BoundBuilder) -> tuple[Count, list[tuple[int, in
     one is, their steps, the dilation, and the padding of both ends together."""
     windows = shape_of(op.arg("weight"))[2:]
     rank = len(windows)
+    for name in ("stride", "padding", "dilation"):
+        if any(isinstance(number, SSAValue) for number in op.args().get(name, ())):
+            raise b.refuse(f"a {name} that comes with the call", "a number that is the same in all")
     strides = repeat_to(op.arg("stride"), rank, "stride")
     dilations = repeat_to(op.args().get("dilation", [1]), rank, "dilation")
     paddings = both_paddings(op.arg("padding"), tuple(windows), dilations, strides)

@@ -112,6 +112,19 @@ def test_python_computes_with_numbers(function: Any, dynamic: bool | None) -> No
         torch.testing.assert_close(compiled(x.clone(), number), function(x.clone(), number))
 
 
+@pytest.mark.parametrize("name", ["padding", "stride", "dilation"])
+def test_numbers_of_convolutions(name: str) -> None:
+    """Windows follow from such numbers, which each version has as they are."""
+    image, weight = torch.randn(1, 3, 12, 12), torch.randn(4, 3, 3, 3)
+
+    def convolved(number: int) -> Any:
+        return nn.functional.conv2d(image, weight, **{name: number})
+
+    optimized = torch.compile(convolved, backend="lamina")
+    for number in (1, 2, 3):
+        torch.testing.assert_close(optimized(number), convolved(number), rtol=1e-4, atol=1e-4)
+
+
 def test_a_weight_is_repeated_for_each_row() -> None:
     weight = torch.randn(8, 5)
     check(lambda x: weight.expand(x.shape[0], 8, 5) + x[:, :, None], rows(2, 4, 70), graphs=1)
