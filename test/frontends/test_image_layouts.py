@@ -1,5 +1,8 @@
 """Networks whose images are stored with channels innermost inside, against eager mode."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -93,3 +96,36 @@ def test_lines_and_volumes(dims: int) -> None:
     x = torch.randn(2, 3, *([9, 7, 8][:dims]))
     compiled = lamina.compile(torch.export.export(module, (x,)), cache=False)
     torch.testing.assert_close(compiled(x), module(x), rtol=1e-5, atol=1e-5)
+
+
+WEIGHTS_OF_CALLS: dict[str, tuple[tuple[int, ...], dict[str, Any]]] = {
+    "border": ((48, 32, 3, 3), {"padding": 1}),
+    "steps": ((48, 32, 3, 3), {"stride": 2}),
+    "dilation": ((40, 32, 3, 3), {"padding": 2, "dilation": 2}),
+    "groups": ((48, 16, 3, 3), {"padding": 1, "groups": 2}),
+}
+
+
+@pytest.mark.parametrize("kind", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("name", WEIGHTS_OF_CALLS)
+def test_training_by_weights_of_calls(name: str, kind: torch.dtype) -> None:
+    """Results and gradients of two convolutions with a norm between them."""
+    torch.manual_seed(0)
+    shape, options = WEIGHTS_OF_CALLS[name]
+    x, first = torch.randn(2, 32, 25, 19), torch.randn(shape) / 17
+    second = torch.randn(24, shape[0], 1, 1) / 7
+
+    def loss(first: torch.Tensor, second: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        y = nn.functional.conv2d(x, first, **options)
+        y = torch.relu(nn.functional.batch_norm(y, None, None, training=True))
+        return nn.functional.conv2d(y, second).sigmoid().square().mean()
+
+    step: Callable[..., Any] = torch.func.grad_and_value(loss, argnums=(0, 1, 2))
+    args = [a.to(kind) for a in (first, second, x)]
+    torch._dynamo.reset()
+    with torch.no_grad():
+        gradients, value = torch.compile(lambda *a: step(*a), backend="lamina")(*args)
+    expected, right = step(*(a.double() for a in args))
+    allowed = 2e-5 if kind == torch.float32 else 0.03
+    for made, exact in zip((value, *gradients), (right, *expected), strict=True):
+        assert (made.double() - exact).abs().max() <= allowed * exact.abs().max()

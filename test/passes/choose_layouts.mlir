@@ -145,3 +145,48 @@ func.func @main(%x: tensor<1x256x16x16xf32> {lamina.kind = "input", lamina.name 
 }
 // CHECK-LABEL: @main
 // CHECK:         attributes {lamina.layout = array<i64: 0, 2, 3, 1>, lamina.layout_copy}
+
+// -----
+
+// Windows that slide by weights of the call: these are packed in each call, which the places of the
+// image make up for.
+func.func @main(%x: tensor<4x256x16x16xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<256x256x3x3xf32> {lamina.kind = "input", lamina.name = "w"}) -> tensor<4x256x14x14xf32> {
+  %c = loop.generic (n, o, y, x, c, i, j) in [4, 256, 14, 14, 256, 3, 3] reads(%x[n, c, y + i, x + j] : tensor<4x256x16x16xf32>, %w[o, c, i, j] : tensor<256x256x3x3xf32>) writes([n, o, y, x] add : tensor<4x256x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %c : tensor<4x256x14x14xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         lamina.layout = array<i64: 0, 2, 3, 1>, lamina.layout_copy
+// LOG: choose-layouts: 1 results, columns of products innermost: saves {{.*}} us of products, costs {{.*}} us: chosen
+
+// -----
+
+// Lines shorter than a vector have channels as columns anyway.
+func.func @main(%x: tensor<4x64x9x9xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x64x3x3xf32> {lamina.kind = "input", lamina.name = "w"}) -> tensor<4x64x7x7xf32> {
+  %c = loop.generic (n, o, y, x, c, i, j) in [4, 64, 7, 7, 64, 3, 3] reads(%x[n, c, y + i, x + j] : tensor<4x64x9x9xf32>, %w[o, c, i, j] : tensor<64x64x3x3xf32>) writes([n, o, y, x] add : tensor<4x64x7x7xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %c : tensor<4x64x7x7xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.layout
+
+// -----
+
+// Few places by many weights: to pack them takes longer than full panels save.
+func.func @main(%x: tensor<1x32x10x18xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<32x32x3x3xf32> {lamina.kind = "input", lamina.name = "w"}) -> tensor<1x32x8x16xf32> {
+  %c = loop.generic (n, o, y, x, c, i, j) in [1, 32, 8, 16, 32, 3, 3] reads(%x[n, c, y + i, x + j] : tensor<1x32x10x18xf32>, %w[o, c, i, j] : tensor<32x32x3x3xf32>) writes([n, o, y, x] add : tensor<1x32x8x16xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %c : tensor<1x32x8x16xf32>
+}
+// CHECK-LABEL: @main
+// CHECK-NOT:     lamina.layout
+// LOG: choose-layouts: 1 results, columns of products innermost: saves {{.*}} us of products, costs {{.*}} us: left
