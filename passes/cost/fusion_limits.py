@@ -92,7 +92,7 @@ LEAST_LAYER_ELEMENTS = 1 << 18
 which it should not show that nothing is fused over the edge of a layer. Smaller layers have not
 been measured."""
 MOST_KERNEL_COPIES = 8
-"""Kernels of one that calls end at sizes in different ways of: code grows with each. Not measured."""
+"""Kernels of one whose calls end in different ways: code grows with each. Not measured."""
 MOST_PAIR_OPS = 64
 """Ops of a body that is written twice."""
 MAX_COPIED_OPS = 64
