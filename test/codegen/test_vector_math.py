@@ -7,6 +7,7 @@ function: half a minute for each, too long for every run.
 
 import ctypes
 import os
+import time
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -146,6 +147,27 @@ def test_flushed_exponentials_are_0_where_they_are_no_normal_numbers(
         vector_function(stem, dtype, lanes, target)(x) for stem in ("exp", "exp_flushed")
     )
     np.testing.assert_array_equal(flushed, np.where(exact < limits.tiny, 0, exact))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sigmoids_of_large_numbers_take_no_longer(
+    dtype: str, vector_function: VectorFunction
+) -> None:
+    """A processor takes forty times as long where it makes subnormal numbers of them."""
+    target = Target.host()
+    lanes = target.lanes(8 * np.dtype(dtype).itemsize)
+    sigmoid = vector_function("sigmoid", dtype, lanes, target)
+
+    def least_time(x: float) -> float:
+        given, taken = np.full(1 << 15, x, dtype), list[float]()
+        for _ in range(20):
+            start = time.process_time()
+            sigmoid(given)
+            taken.append(time.process_time() - start)
+        return min(taken)
+
+    far = 95 if dtype == "float32" else 720
+    assert least_time(far) < 6 * least_time(0.5)
 
 
 @pytest.mark.parametrize("lanes", [0, 1, 4, 32])
