@@ -78,13 +78,6 @@ full: kernels 1x1 of 64 to 256 channels on 56x56 ran at 163 and 216 GF/s on two 
 JUMP_CYCLES = 4
 """Cycles for each element that a nest beside products reads in jumps along its vectors: a guess,
 between an element from the nearest cache and one from the second."""
-LEAST_LINE = 8
-"""Elements of a line of results from which on weights that come with the call are packed for their
-channels: shorter ones are the places of a window in the gradient of its weights, or lines of which
-channels are the columns anyway (`NARROW`)."""
-PACK_CYCLES = 2
-"""Cycles for each number of weights that a call packs: 590,000 take 0.22 ms turned in tiles, and
-0.33 in runs (one thread of a Sapphire Rapids)."""
 LINE_TILES = 1.5
 """Time of a depthwise convolution whose tasks are pixels, by that of tasks of lines in register
 tiles: 1.2 with windows of 3x3 in steps of two (96 channels, 112x112), 1.5 in steps of one (144,

@@ -1,9 +1,7 @@
 """`choose-layouts`: the order of axes in which the results of nests are best stored.
 
 A product of an activation and a constant, such as a convolution, wants the constant's columns
-(output channels) innermost: they are then packed for good, and rows are read as they stand. So does
-a convolution by weights that come with the call, as in training, though they are packed in each:
-each of their numbers is multiplied by all places of the image, which share no full panels. The
+(output channels) innermost: they are then packed for good, and rows are read as they stand. The
 wish spreads along the axes that nests walk with one dimension: through pointwise nests, windows,
 sums, other products. What it spreads over is a region, which gets the layout if its products save
 more time than copies at its ends take. The choice is `lamina.layout`, an attribute of nests that
@@ -31,17 +29,11 @@ from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
 from lamina.dialects.loop.segments import walked_dims
 from lamina.passes.cost.fusion_cost import value_bytes
-from lamina.passes.cost.kernel_model import (
-    IMAGE_PANELS,
-    JUMP_CYCLES,
-    LEAST_LINE,
-    PACK_CYCLES,
-)
+from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.apply_layouts import moves_nothing
-from lamina.passes.loop.pack_contractions import panel_width
 from lamina.passes.loop.packing import is_constant
 from lamina.passes.regions.region_functions import invariant_values
 
@@ -67,17 +59,12 @@ class ChooseLayoutsPass(ModulePass):
 
 @dataclass(frozen=True)
 class _Product:
-    """A product by weights: the axis of its result that their columns walk, the read of
+    """A product by a constant: the axis of its result that the constant's columns walk, the read of
     the other operand, and the axis of that with the channels (None where several walk them)."""
 
     column: int
     image: int
     channel: int | None
-    is_packed: bool = False
-    """Whether the columns come with the call, and are packed in each."""
-    slides: bool = True
-    """Of such: whether windows slide over the other operand. Where they do not, lines of an image
-    are one row, whose panels are as full as those of channels."""
 
 
 @dataclass
@@ -109,8 +96,6 @@ class _Regions:
         """Write the attribute on the nests of regions that gain."""
         regions: list[_Region] = []
         for nest, product in self.products.items():
-            if not product.slides:
-                continue
             if nest.res[0] not in self.inner and not self._is_last(nest.res[0], product.column):
                 regions.append(self._spread_from(nest.res[0], product.column))
         for region in regions:
@@ -172,9 +157,6 @@ class _Regions:
             product = self.products.get(nest)
             if product is not None:
                 region.saved += self._saved(nest, product)
-                if product.is_packed and product.slides:
-                    weights = prod(shape_of(nest.inputs[1 - product.image]))
-                    region.cost += PACK_CYCLES * weights / self.target.clock_hz
             if product is not None and _columns_alone(nest, product):
                 continue
             for other, _ in _accesses(nest):
@@ -199,19 +181,17 @@ class _Regions:
     def _saved(self, nest: GenericOp, product: _Product) -> float:
         """Seconds that a product with constant panels saves, by how full panels are."""
         columns = _columns_alone(nest, product)
-        if not columns or self._is_last(nest.res[0], product.column) or not product.slides:
+        if not columns or self._is_last(nest.res[0], product.column):
             return 0.0
         kind = nest.res[0].type.element_type  # pyright: ignore[reportAttributeAccessIssue]
         if not in_vectors(kind):
             return 0.0
         bits = kind.bitwidth  # pyright: ignore[reportAttributeAccessIssue]
-        lanes = self.target.lanes(bits)
-        panel = PANEL_VECTORS * lanes
+        panel = PANEL_VECTORS * self.target.lanes(bits)
         line = shape_of(nest.res[0])[-1]
-        own = max(lanes, panel_width(line, lanes)) if product.is_packed else panel
         steps = prod(nest.extents)
         full = self.machine.peak_flops * 32 / bits
-        before = IMAGE_PANELS * steps / _filled(line, own) / full
+        before = IMAGE_PANELS * steps / _filled(line, panel) / full
         after = steps / _filled(prod(nest.extents[d] for d in columns), panel) / full
         return before - after
 
@@ -270,16 +250,15 @@ def _columns_alone(nest: GenericOp, product: _Product) -> set[int]:
 
 
 def _product(nest: GenericOp, invariants: Collection[SSAValue]) -> _Product | None:
-    """What a sum of products by weights is, if one axis of its result is theirs."""
+    """What a sum of products by a constant is, if one axis of its result is the constant's."""
     if not is_contraction(nest) or 0 in nest.extents:
         return None
     constant = [is_constant(value, invariants) for value in nest.inputs]
+    if constant[0] == constant[1]:
+        return None
+    image = constant.index(False)
     written = _walked(nest, 0, written=True)
     kept = set().union(*written)
-    found = _image_of_call(nest, kept) if constant == [False, False] else None
-    if found is None and constant[0] == constant[1]:
-        return None
-    image, slides = found or (constant.index(False), True)
     own = set().union(*_walked(nest, 1 - image)) & kept
     columns = [axis for axis, dims in enumerate(written) if dims and dims <= own]
     if len(columns) != 1:
@@ -296,26 +275,7 @@ def _product(nest: GenericOp, invariants: Collection[SSAValue]) -> _Product | No
         channel = groups[0]
     elif not groups and sums:
         channel = max(sums)[1]
-    return _Product(columns[0], image, channel, found is not None, slides)
-
-
-def _image_of_call(nest: GenericOp, kept: set[int]) -> tuple[int, bool] | None:
-    """Of two operands that come with the call the image, and whether windows slide over it; else
-    the one with places beside the batch and the channels that the sum walks.
-
-    None of other products, and where lines are short, as those of gradients of weights are.
-    """
-    walked = [_walked(nest, number) for number in (0, 1)]
-    if shape_of(nest.res[0])[-1] < LEAST_LINE:
-        return None
-    slid = [any(dims & kept and dims - kept for dims in axes) for axes in walked]
-    if slid[0] != slid[1]:
-        return slid.index(True), True
-    places = [len(set().union(*axes) & kept) for axes in walked]
-    for image in (0, 1):
-        if not slid[0] and places[image] > 2 and places[1 - image] == 1:
-            return image, False
-    return None
+    return _Product(columns[0], image, channel)
 
 
 __all__ = ["ChooseLayoutsPass"]
