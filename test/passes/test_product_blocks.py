@@ -235,7 +235,7 @@ def test_streamed_rows_have_no_blocks_of_the_sum() -> None:
 @pytest.mark.parametrize(
     ("shape", "terms", "panels"),
     [
-        ((8, 300, 250), 128, 4),
+        ((9, 300, 250), 128, 4),
         ((37, 257, 70), 64, 1),
         ((13, 1000, 60), 7, 2),
         ((20, 130, 129), 130, 1),
