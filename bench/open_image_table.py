@@ -1,4 +1,4 @@
-"""Programs over images and sound, of `bench.open_programs`."""
+"""Programs over images, of `bench.open_programs`."""
 
 from __future__ import annotations
 
@@ -12,13 +12,10 @@ from bench.open_program_table import (
     EVEN_IMAGES,
     FIRST_IMAGES,
     FIRST_PATCHED_IMAGES,
-    FIRST_SOUNDS,
     IMAGES,
     PATCHED_IMAGES,
-    SOUNDS,
     ProgramTable,
     images,
-    sequences,
 )
 
 IMAGE_PROGRAMS = ProgramTable()
@@ -152,107 +149,6 @@ class MeansOf5Columns(nn.Module):
         return x.view(-1, 5).mean(0)
 
 
-@IMAGE_PROGRAMS.add(
-    "audio conv front",
-    lambda s: (torch.randn(s[0], 1, s[1]),),
-    SOUNDS,
-    FIRST_SOUNDS,
-)
-class AudioConvFront(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.layers = nn.Sequential(
-            nn.Conv1d(1, 64, 10, 5, bias=False),
-            nn.GroupNorm(64, 64),
-            nn.GELU(),
-            nn.Conv1d(64, 64, 3, 2),
-            nn.GELU(),
-            nn.Conv1d(64, 64, 3, 2),
-            nn.GELU(),
-            nn.Conv1d(64, 64, 2, 2),
-            nn.GELU(),
-        )
-
-    def forward(self, x: torch.Tensor) -> Any:
-        return self.layers(x).transpose(1, 2)
-
-
-@IMAGE_PROGRAMS.add(
-    "log mel",
-    lambda s: (torch.randn(s[0], s[1]),),
-    SOUNDS,
-    FIRST_SOUNDS,
-)
-class LogMel(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = nn.Parameter(torch.hann_window(400))
-        self.mel = nn.Parameter(torch.rand(80, 201))
-
-    def forward(self, x: torch.Tensor) -> Any:
-        s = torch.stft(x, 400, 160, window=self.w, center=True, return_complex=True)
-        m = self.mel @ s.abs().square()
-        m = m.clamp(min=1e-10).log10()
-        return torch.maximum(m, m.amax() - 8.0)
-
-
-@IMAGE_PROGRAMS.add(
-    "log mel by conv",
-    lambda s: (torch.randn(s[0], s[1]),),
-    SOUNDS,
-    FIRST_SOUNDS,
-)
-class LogMelByConv(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.w = nn.Parameter(torch.randn(402, 1, 400))
-        self.mel = nn.Parameter(torch.rand(80, 201))
-
-    def forward(self, x: torch.Tensor) -> Any:
-        s = F.conv1d(x[:, None], self.w, stride=160, padding=200)
-        return (self.mel @ (s[:, :201].square() + s[:, 201:].square()) + 1e-06).log()
-
-
-@IMAGE_PROGRAMS.add(
-    "segmentation head",
-    lambda s: (torch.randn(s[0], 64, s[1] // 4, s[2] // 4), torch.randn(s[0], 32, s[1], s[2])),
-    [(1, 32, 48), (2, 56, 56), (2, 32, 48), (1, 100, 60)],
-    [(3, 40, 48), (2, 44, 36)],
-)
-class SegmentationHead(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.a = nn.Conv2d(64, 32, 1)
-        self.b = nn.Conv2d(64, 32, 3, padding=1)
-        self.n = nn.BatchNorm2d(32)
-        self.c = nn.Conv2d(32, 21, 1)
-
-    def forward(self, x: torch.Tensor, y: torch.Tensor) -> Any:
-        x = F.interpolate(self.a(x), size=y.shape[-2:], mode="bilinear", align_corners=False)
-        return self.c(F.relu(self.n(self.b(torch.cat([x, y], 1)))))
-
-
-@IMAGE_PROGRAMS.add("segmentation argmax", images(21), IMAGES, FIRST_IMAGES)
-class SegmentationArgmax(nn.Module):
-    def forward(self, x: torch.Tensor) -> Any:
-        y = F.interpolate(x, scale_factor=2, mode="bilinear", align_corners=False)
-        return (y.argmax(1), y.softmax(1).amax(1))
-
-
-@IMAGE_PROGRAMS.add(
-    "dice focal loss",
-    lambda s: (torch.randn(s[0], 3, s[1], s[2]), torch.rand(s[0], 3, s[1], s[2])),
-    IMAGES,
-    FIRST_IMAGES,
-)
-class DiceFocalLoss(nn.Module):
-    def forward(self, x: torch.Tensor, t: torch.Tensor) -> Any:
-        p = x.sigmoid()
-        dice = 1 - (2 * (p * t).sum((2, 3)) + 1) / (p.sum((2, 3)) + t.sum((2, 3)) + 1)
-        ce = F.binary_cross_entropy_with_logits(x, t, reduction="none")
-        return dice.mean() + ((1 - (p * t + (1 - p) * (1 - t))) ** 2 * ce).mean()
-
-
 @IMAGE_PROGRAMS.add("group norm block", images(32), IMAGES, FIRST_IMAGES)
 class GroupNormBlock(nn.Module):
     def __init__(self) -> None:
@@ -286,41 +182,6 @@ class ConvNeXtBlock(nn.Module):
     def forward(self, x: torch.Tensor) -> Any:
         y = self.n(self.d(x).permute(0, 2, 3, 1))
         return x + self.b(F.gelu(self.a(y))).permute(0, 3, 1, 2)
-
-
-@IMAGE_PROGRAMS.add(
-    "wave net block",
-    lambda s: (torch.randn(s[0], 32, s[1]),),
-    [(1, 100), (2, 500), (4, 300), (1, 2000)],
-    [(3, 400), (2, 600)],
-)
-class WaveNetBlock(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.c = nn.ModuleList([nn.Conv1d(32, 64, 3, dilation=2**i) for i in range(3)])
-        self.r = nn.ModuleList([nn.Conv1d(32, 32, 1) for i in range(3)])
-
-    def forward(self, x: torch.Tensor) -> Any:
-        for i in range(3):
-            a, b = self.c[i](F.pad(x, (2 * 2**i, 0))).chunk(2, 1)
-            x = x + self.r[i](a.tanh() * b.sigmoid())
-        return x
-
-
-@IMAGE_PROGRAMS.add(
-    "conv subsampling", sequences(80), [(1, 100), (2, 200), (4, 120), (1, 500)], [(3, 150), (2, 90)]
-)
-class ConvSubsampling(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.a = nn.Conv2d(1, 16, 3, 2)
-        self.b = nn.Conv2d(16, 16, 3, 2)
-        self.o = nn.Linear(16 * 19, 128)
-
-    def forward(self, x: torch.Tensor) -> Any:
-        y = F.relu(self.b(F.relu(self.a(x[:, None]))))
-        b, c, t, f = y.shape
-        return self.o(y.transpose(1, 2).reshape(b, t, c * f))
 
 
 @IMAGE_PROGRAMS.add(
@@ -376,26 +237,6 @@ class ImageAsPatches(nn.Module):
 
 
 @IMAGE_PROGRAMS.add(
-    "detection heads",
-    lambda s: (torch.randn(s[0], 64, s[1], s[2]), torch.randn(20, 64)),
-    [(1, 8, 10), (2, 14, 14), (4, 7, 9), (1, 25, 20)],
-    [(3, 10, 12), (2, 11, 9)],
-)
-class DetectionHeads(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.k = nn.Linear(64, 128)
-        self.c = nn.Linear(64, 11)
-        self.b = nn.Linear(64, 4)
-
-    def forward(self, x: torch.Tensor, q: torch.Tensor) -> Any:
-        f = x.flatten(2).transpose(1, 2)
-        k, v = self.k(f).chunk(2, -1)
-        y = F.scaled_dot_product_attention(q.expand(x.shape[0], -1, -1), k, v)
-        return (self.c(y).softmax(-1), self.b(y).sigmoid())
-
-
-@IMAGE_PROGRAMS.add(
     "convolution and attention",
     images(16),
     [(1, 8, 10), (2, 14, 14), (4, 7, 9), (1, 25, 20)],
@@ -417,49 +258,6 @@ class ConvolutionAndAttention(nn.Module):
         q, k, v = t.view(b, h * w, 3, 4, 16).permute(2, 0, 3, 1, 4)
         t = F.scaled_dot_product_attention(q, k, v).transpose(1, 2).reshape(b, h * w, c)
         return x + self.outer(t.transpose(1, 2).reshape(b, c, h, w))
-
-
-@IMAGE_PROGRAMS.add(
-    "heads of two levels",
-    lambda s: (
-        torch.randn(s[0], 32, s[1], s[2]),
-        torch.randn(s[0], 32, s[1] // 2, s[2] // 2),
-    ),
-    [(1, 32, 48), (2, 28, 28), (1, 64, 40)],
-    [(3, 40, 24), (2, 20, 36)],
-)
-class HeadsOfTwoLevels(nn.Module):
-    """Classes and boxes of a detector, of two levels of a pyramid joined."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.inner = nn.Conv2d(32, 32, 3, padding=1)
-        self.classes, self.boxes = nn.Conv2d(32, 12, 1), nn.Conv2d(32, 4, 1)
-
-    def forward(self, *levels: torch.Tensor) -> torch.Tensor:
-        found: list[torch.Tensor] = []
-        for level in levels:
-            y = F.relu(self.inner(level))
-            classes = self.classes(y).flatten(2).transpose(1, 2).sigmoid()
-            boxes = self.boxes(y).flatten(2).transpose(1, 2)
-            found.append(torch.cat([classes, boxes], -1))
-        return torch.cat(found, 1)
-
-
-@IMAGE_PROGRAMS.add(
-    "expected places",
-    images(17),
-    [(1, 16, 12), (4, 24, 20), (2, 32, 24)],
-    [(3, 20, 18), (2, 18, 16)],
-)
-class ExpectedPlaces(nn.Module):
-    """The mean place of each heat map."""
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        b, c, h, w = x.shape
-        p = x.flatten(2).softmax(-1).view(b, c, h, w)
-        columns, rows = (p.sum(2) * torch.arange(w)).sum(-1), (p.sum(3) * torch.arange(h)).sum(-1)
-        return torch.stack([columns, rows], -1)
 
 
 @IMAGE_PROGRAMS.add(

@@ -11,8 +11,8 @@ for each set of sizes, the worst in front, then both times. What differs from ea
 and makes the exit code 1.
 
 With `--check` results are compared with eager mode at sizes with 0, 1, 2, 3 and 5 among them, too,
-each behind a call with the largest sizes whose numbers are all NaN. Rows are those of
-`bench.open_image_table` and `bench.open_sequence_table`.
+each behind a call with the largest sizes whose numbers are all NaN. Rows are those of the tables
+`bench.open_*_table`, one for each family.
 """
 
 import argparse
@@ -26,13 +26,24 @@ from typing import Any
 import torch
 
 from bench.dynamic_kernels import BACKENDS, BEHIND, print_summary
+from bench.open_graph_table import GRAPH_PROGRAMS
+from bench.open_head_table import HEAD_PROGRAMS
 from bench.open_image_table import IMAGE_PROGRAMS
 from bench.open_program_table import Inputs, OpenProgram, Sizes
-from bench.open_sequence_table import SEQUENCE_PROGRAMS
+from bench.open_row_table import ROW_PROGRAMS
+from bench.open_sound_table import SOUND_PROGRAMS
+from bench.open_text_table import TEXT_PROGRAMS
 from bench.timing import CLOCKS, Clock, Timing, format_seconds, interleave
 
-PROGRAMS = (*IMAGE_PROGRAMS, *SEQUENCE_PROGRAMS)
-TOLERANCE, HALF_TOLERANCE = 1e-3, 2e-2
+PROGRAMS = (
+    *IMAGE_PROGRAMS,
+    *HEAD_PROGRAMS,
+    *SOUND_PROGRAMS,
+    *TEXT_PROGRAMS,
+    *ROW_PROGRAMS,
+    *GRAPH_PROGRAMS,
+)
+TOLERANCE, HALF_TOLERANCE = 1e-4, 2e-2
 """Of results, relative and absolute; the latter where an argument is f16 or bf16."""
 HALVES = (torch.bfloat16, torch.float16)
 SMALL_SIZES = (0, 1, 2, 3, 5)

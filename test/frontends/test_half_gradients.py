@@ -41,4 +41,7 @@ def test_gradients_of_convolutions_that_an_output_mask_leaves_out() -> None:
 
     image = torch.randn(2, 4, 6, 6).bfloat16()
     actual = torch.compile(lambda w: grad(of_weight)(w), backend="lamina")(weight)
-    torch.testing.assert_close(actual, grad(of_weight)(weight), rtol=2e-2, atol=0.5)
+    eager, image = grad(of_weight)(weight), image.double()
+    exact = grad(of_weight)(weight.double())
+    own, other = ((x.double() - exact).abs().max() for x in (actual, eager))
+    assert own <= 1.2 * other
