@@ -81,6 +81,11 @@ def images(channels: int) -> MakeInputs:
     return lambda s: (torch.randn(s[0], channels, s[1], s[2]),)
 
 
+def distinct(height: int, width: int) -> torch.Tensor:
+    """Numbers in random order of which no two are equal, whose places are compared."""
+    return torch.randperm(height * width).view(height, width).float()
+
+
 def rows(*features: int) -> MakeInputs:
     """For each number of features, as many rows of normal numbers."""
     return lambda s: tuple(torch.randn(s[0], f) for f in features)

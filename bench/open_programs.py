@@ -44,7 +44,8 @@ PROGRAMS = (
     *GRAPH_PROGRAMS,
 )
 TOLERANCE, HALF_TOLERANCE = 1e-4, 2e-2
-"""Of results, relative and absolute; the latter where an argument is f16 or bf16."""
+"""Of results, relative and absolute. The latter is for arguments in f16 or bf16: a few of their
+roundings, one of bf16 being 0.004 of a number."""
 HALVES = (torch.bfloat16, torch.float16)
 SMALL_SIZES = (0, 1, 2, 3, 5)
 """Each takes the place of each size in `--check`."""

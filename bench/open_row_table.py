@@ -16,6 +16,7 @@ from bench.open_program_table import (
     ROWS,
     TEXTS,
     ProgramTable,
+    distinct,
     rows,
     sequences,
 )
@@ -23,7 +24,9 @@ from bench.open_program_table import (
 ROW_PROGRAMS = ProgramTable()
 
 
-@ROW_PROGRAMS.add("topk half of rows", rows(50), [(10,), (100,), (500,)], FIRST_ROWS)
+@ROW_PROGRAMS.add(
+    "topk half of rows", lambda s: (distinct(s[0], 50),), [(10,), (100,), (500,)], FIRST_ROWS
+)
 class TopkHalfOfRows(nn.Module):
     def forward(self, x: torch.Tensor) -> Any:
         return x.topk(x.shape[0] // 2, 0)
@@ -31,7 +34,7 @@ class TopkHalfOfRows(nn.Module):
 
 @ROW_PROGRAMS.add(
     "topk open entries of 500",
-    lambda s: (torch.randn(500, 500), torch.zeros(s[0])),
+    lambda s: (distinct(500, 500), torch.zeros(s[0])),
     [(10,), (100,), (500,)],
     FIRST_ROWS,
 )
