@@ -15,6 +15,10 @@ FAR_PANEL_LOADS = 2.5
 """What a block adds to the loads of a vector of a panel, in multiply-adds, as the panel comes from
 beyond the second-level cache for it: 1,576 rows by 768x3072x768, in whole tiles of 8, run at 0.83
 of the peak in blocks of 56, at 0.81 of 32 (two threads of a Sapphire Rapids)."""
+PACKED_PANEL_LOADS = 12.5
+"""The same where the block packs the panel first, which takes a twentieth of multiplying 256 rows:
+512x16384x512 runs at 0.86 of the peak in blocks of 256 rows, at 0.83 of 176, whose tiles compute
+fewer rows twice (two threads of a Zen 4)."""
 TILES_TRIED = 4
 """How many heights of register tiles, from the tallest down, blocks are made whole tiles of: lower
 ones load a panel too often to be chosen."""
@@ -22,11 +26,12 @@ ones load a panel too often to be chosen."""
 
 @dataclass(frozen=True)
 class Panels:
-    """The operand of a product that all its rows are multiplied by: vectors of a panel, and terms
-    of all panels together."""
+    """The operand of a product that all its rows are multiplied by: vectors of a panel, terms of
+    all panels together, and whether each block packs them itself."""
 
     vectors: int
     terms: int
+    packed_in_tasks: bool = False
 
 
 @lru_cache(maxsize=1024)
@@ -85,10 +90,14 @@ def _block_cost(rows: int, heights: Sequence[int], products: Sequence[Panels]) -
     """Vector operations of so many rows in register tiles of these heights."""
     return sum(
         p.terms
-        * (tiles_cost(height, p.vectors, rows, PANEL_LOADS) + FAR_PANEL_LOADS * p.vectors)
+        * (tiles_cost(height, p.vectors, rows, PANEL_LOADS) + _far_loads(p) * p.vectors)
         / p.vectors
         for p, height in zip(products, heights, strict=True)
     )
+
+
+def _far_loads(panels: Panels) -> float:
+    return PACKED_PANEL_LOADS if panels.packed_in_tasks else FAR_PANEL_LOADS
 
 
 def _slowest(tasks: Sequence[float], cores: int) -> float:

@@ -127,7 +127,8 @@ def _panels(stage: Stage, shape: Contraction, target: Target) -> Panels:
     """What rows of a product are multiplied by."""
     panel = shape.panel or 1
     vectors = panel // gcd(panel, target.lanes(stage.bits))
-    return Panels(vectors, shape.size(shape.summed) * shape.size(shape.columns) * vectors // panel)
+    terms = shape.size(shape.summed) * shape.size(shape.columns) * vectors // panel
+    return Panels(vectors, terms, shape.task_packed)
 
 
 def _balanced(rows: int, blocks: int, step: int, tile: int) -> int:
