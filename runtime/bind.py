@@ -7,7 +7,7 @@ from typing import Any
 from lamina.dialects.errors import ArgumentError
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import array_kind, kind_name
-from lamina.runtime.buffers import AlignedMemory, MemoryPart, side_by_side
+from lamina.runtime.buffers import AlignedMemory, MemoryPart, map_to_be_read, side_by_side
 from lamina.runtime.dispatch.binding import BoundProgram
 from lamina.runtime.dispatch.native import native_calls
 from lamina.runtime.dispatch.shortage import memory_of, refuse_endless
@@ -43,13 +43,14 @@ def bind(
     prepared = {name: memory.address for name, memory in made.items()}
     slots = program.main.slots
     pointers = [0] * len(slots)
+    has_room = any(slot.limits or slot.sizes for slot in slots)
     for index, slot in enumerate(slots):
         if slot.kind in CONSTANT_KINDS:
             pointers[index] = _hold(slot, constants, held, kept)
         elif slot.kind == "prepared":
             pointers[index] = prepared[slot.name]
         elif slot.kind in ("arena", "mutation"):
-            pointers[index] = _scratch(slot, kept)
+            pointers[index] = _scratch(slot, kept, is_partly_used=has_room)
         elif slot.kind == "extern":
             pointers[index] = _extern(slot, kept)
         elif slot.kind == "poll":
@@ -146,10 +147,12 @@ def _extern(slot: Slot, kept: list[object]) -> int:
     return binding.address
 
 
-def _scratch(slot: Slot, kept: list[object]) -> int:
+def _scratch(slot: Slot, kept: list[object], *, is_partly_used: bool = False) -> int:
     if not slot.size:
         return 0
     memory = AlignedMemory(slot.size, memory_of((slot,), slot))
+    if is_partly_used:
+        map_to_be_read(memory)
     kept.append(memory)
     return memory.address
 

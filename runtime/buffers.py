@@ -25,7 +25,7 @@ SMALL_BYTES = 1 << 16
 """Below this size, more of them."""
 
 _PAGE, _HUGE_PAGE = 1 << 12, 1 << 21
-_ADVISE_HUGE_PAGES, _ADVISE_POPULATE_WRITE = 14, 23
+_ADVISE_HUGE_PAGES, _ADVISE_POPULATE_READ, _ADVISE_POPULATE_WRITE = 14, 22, 23
 
 _lock = threading.RLock()  # memory may die while this thread counts some
 _live = 0
@@ -120,6 +120,17 @@ def touch(memory: AlignedMemory, offset: int, size: int) -> bool:
     """
     size = min(size, memory.size - offset)
     return _library().madvise(memory.address + offset, size, _ADVISE_POPULATE_WRITE) == 0
+
+
+def map_to_be_read(memory: AlignedMemory) -> None:
+    """Has the system map the pages of a block, as zeros where nothing was written, which takes no
+    memory but for the tables of pages: a load of which all lanes are masked off asks for no page,
+    and takes some 100 ns where there is none, each time. Systems before Linux 5.14 refuse.
+    """
+    first = rounded(memory.address, _PAGE)
+    size = memory.address + memory.size - first
+    if size > 0:
+        _library().madvise(first, size, _ADVISE_POPULATE_READ)
 
 
 def live_bytes() -> int:

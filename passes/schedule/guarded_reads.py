@@ -8,7 +8,7 @@ its loads are masked then, and stay within what there is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
@@ -136,21 +136,28 @@ def _mask(stage: Stage, guard: Guard) -> SSAValue:
     return stage.reads[guard.read].memory
 
 
-def wanted(emit: Emitter, number: int, guards: Guards, at: Step, memory: Memory) -> SSAValue | None:
-    """The lanes of a read that are wanted at a step; None for all. What guards it is in the body
-    already, and may be known to be true."""
-    mask = at.mask
+def wanted(emit: Emitter, number: int, guards: Guards, at: Step, memory: Memory) -> Step:
+    """The step with the lanes of a read that are wanted. What guards it is in the body already, and
+    may be known to be true."""
+    mask, any_of_them = at.mask, None
     for guard in guards:
         if isinstance(guard, PanelGuard):
             own = _within(emit, at.stage.reads[number], guard, at, memory)
         else:
             argument = at.stage.op.block.args[guard.read]
-            owner = at.body.values[argument].value.owner
+            lane = at.body.values[argument]
+            owner = lane.value.owner
             if isinstance(owner, arith.ConstantOp) and owner.value == TRUE:
                 continue
+            if lane.uniform:
+                any_of_them = _and(emit, any_of_them, lane.value)
             own = at.body.vector(emit, argument)
-        mask = own if mask is None else emit.add(binary_op(arith.AndIOp, mask, own))
-    return mask
+        mask = _and(emit, mask, own)
+    return replace(at, mask=mask, any_of_them=any_of_them)
+
+
+def _and(emit: Emitter, left: SSAValue | None, right: SSAValue) -> SSAValue:
+    return right if left is None else emit.add(binary_op(arith.AndIOp, left, right))
 
 
 def _within(emit: Emitter, access: Access, guard: PanelGuard, at: Step, memory: Memory) -> SSAValue:

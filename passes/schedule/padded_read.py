@@ -40,12 +40,12 @@ def padded_read(
     assert access.pad is not None
     moves = dim is not None and any(form.coefficient(dim) for form in access.axes)
     if not moves or where.lanes == 1:
-        inside = _inside(emit, read, env, None, 1, None)
+        inside = _inside(emit, read, env, None)
         safe = emit.add(select_op(inside, emit.value(where.at), emit.value(0)))
         value = emit.add(load_op(where.memory, [safe]))
         pad = emit.constant(access.pad)
         return Lane(emit.add(select_op(inside, value, pad)), True)
-    inside = replace(where, mask=_inside(emit, read, env, dim, where.lanes, where.mask))
+    inside = _masked(emit, read, env, dim, where)
     passing = emit.splat(access.pad, where.lanes)
     if where.stride == 0:  # scratch that holds one position of the dimension, tested all the same
         nowhere = emit.splat(number_attribute(0, IndexType()), where.lanes)
@@ -53,24 +53,52 @@ def padded_read(
     return load(emit, inside, passing)
 
 
+def _masked(
+    emit: Emitter, read: PaddedAccess, env: Env, dim: int | None, where: Elements
+) -> Elements:
+    """The elements of an access whose lanes outside are masked off.
+
+    Where all are outside, the first element of memory is named instead: a load without lanes reads
+    nothing, but takes as long as a fault where there is no page.
+    """
+    alike = [axis for axis in _tested(read) if dim is None or not _moves(read, axis, dim)]
+    mask = where.mask
+    if alike:
+        inside = _inside(emit, read, env, None, alike)
+        where = replace(where, at=emit.add(select_op(inside, emit.value(where.at), emit.value(0))))
+        mask = _and(emit, mask, broadcast(emit, inside, where.lanes))
+    if apart := [axis for axis in _tested(read) if axis not in alike]:
+        mask = _and(emit, mask, _inside(emit, read, env, dim, apart, where.lanes))
+    return replace(where, mask=mask or emit.splat(number_attribute(1, i1), where.lanes))
+
+
+def _tested(read: PaddedAccess) -> list[int]:
+    return [axis for axis in read.access.tested if axis not in read.inside]
+
+
+def _moves(read: PaddedAccess, axis: int, dim: int) -> bool:
+    return read.access.axes[axis].coefficient(dim) != 0
+
+
+def _and(emit: Emitter, left: SSAValue | None, right: SSAValue) -> SSAValue:
+    return right if left is None else emit.add(binary_op(arith.AndIOp, left, right))
+
+
 def _inside(
     emit: Emitter,
     read: PaddedAccess,
     env: Env,
     dim: int | None,
-    lanes: int,
-    mask: SSAValue | None,
+    axes: Sequence[int] | None = None,
+    lanes: int = 1,
 ) -> SSAValue:
-    """Whether every index of a padded read that may be outside is inside, per lane of `dim`."""
-    inside = mask
-    lanes = 1 if dim is None else lanes
-    for axis in read.access.tested:
-        if axis in read.inside:
-            continue
+    """Whether indices of a padded read are inside, per lane of `dim`: those along `axes`, or all
+    that may be outside."""
+    inside: SSAValue | None = None
+    for axis in _tested(read) if axes is None else axes:
         form, end = read.access.axes[axis], read.edges[axis]
         position = broadcast(emit, emit.value(emit.linear(form, env)), lanes)
-        scale = 0 if dim is None else form.coefficient(dim)
-        if scale:
+        if dim is not None and (scale := form.coefficient(dim)):
             steps = emit.lane_numbers(lanes, scale=scale)
             position = emit.add(binary_op(arith.AddiOp, position, steps))
         if isinstance(end, int):
@@ -79,5 +107,5 @@ def _inside(
             limit = broadcast(emit, end, lanes)
         # Unsigned comparison refuses negative indices too.
         fits = compare(emit, position, limit, "ult")
-        inside = fits if inside is None else emit.add(binary_op(arith.AndIOp, inside, fits))
+        inside = _and(emit, inside, fits)
     return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)

@@ -22,6 +22,8 @@ class Step:
     """The dimension that vectors run along."""
     mask: SSAValue | None
     made: dict[SSAValue, Lane]
+    any_of_them: SSAValue | None = None
+    """Whether any lane is wanted, where it is known of all lanes at once that none may be."""
 
 
 __all__ = ["Step"]

@@ -14,6 +14,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.dot_pairs import DotPairsOp
+from lamina.dialects.loop.scalar_ops import select_op
 from lamina.dialects.op_accessors import first_result
 from lamina.passes.refusal import invalid
 from lamina.passes.schedule.accumulators import Accumulators
@@ -301,13 +302,17 @@ class SweepEmitter:
             if access.memory not in self.memory.flat:
                 why = "it reads a buffer of the kernel that nothing has written"
                 raise invalid(at.stage.op, why)
-            mask = wanted(emit, number, guards.get(number, ()), at, self.memory)
-            at.body.values[argument] = self._elements(emit, access, replace(at, mask=mask))
+            own = wanted(emit, number, guards.get(number, ()), at, self.memory)
+            at.body.values[argument] = self._elements(emit, access, own)
 
     def _elements(self, emit: Emitter, access: Access, at: Step) -> Lane:
-        """What an access reads from memory at a step."""
+        """What an access reads from memory at a step; where no lane is wanted, it names the first
+        element, as there may be no page where the others would be, which takes time."""
         where = self._place(emit, access, at)
         if access.pad is None:
+            if at.any_of_them is not None:
+                place = select_op(at.any_of_them, emit.value(where.at), emit.value(0))
+                where = replace(where, at=emit.add(place))
             return load(emit, where)
         edges = self.memory.edges.get(access.memory, access.shape)
         inside = along(access, at.dim) if self._is_inside else frozenset[int]()

@@ -115,6 +115,7 @@ RECORDS: dict[str, Fields] = {
         ("deleter", "ptr"),
         ("flags", "i64"),
         ("tensor", "DLTensor"),
+        ("is_mapped", "i64"),  # not DLPack's: whether all pages of the block are there to be read
     ),
     # what array libraries gave us: NumPy's, then torch's
     "Api": (
