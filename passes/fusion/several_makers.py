@@ -42,6 +42,9 @@ def shared_rows(
         return Refusal("the result is read beyond its edge")
     if any(value.owner in others for value in op.sources):
         return Refusal("the result is read through computed indices")
+    multiplied = Contraction.of(op)
+    if multiplied is not None and any(number == multiplied.b for number, _ in edges):
+        return Refusal("the result is the packed operand of a matrix product")
     if _hands_over(others, [nest for nest in members if nest is not op]) or _hands_over(
         members, others
     ):

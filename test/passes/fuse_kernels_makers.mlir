@@ -80,3 +80,32 @@ func.func @turned(%a: tensor<18x18xf32>, %w: tensor<18x18xf32>, %v: tensor<18x18
 // CHECK:         loop.kernel
 // CHECK:         lamina.op = "right"
 // CHECK:         lamina.op = "sum"
+
+// -----
+
+// Nor where a product reads its panels from the one kernel and its rows from the other, row by row of a batch.
+func.func @panels(%a: tensor<64x3x8xf32>, %w: tensor<64x8x8xf32>, %c: tensor<64x5xf32>, %m: tensor<5x9xf32>) -> tensor<64x8x3xf32> {
+  %p = loop.generic (b, i, j, k) in [64, 3, 8, 8] reads(%a[b, i, k] : tensor<64x3x8xf32>, %w[b, k, j] : tensor<64x8x8xf32>) writes([b, i, j] add : tensor<64x3x8xf32>) attributes {lamina.op = "left"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %q = loop.generic (b, i, k) in [64, 9, 5] reads(%c[b, k] : tensor<64x5xf32>, %m[k, i] : tensor<5x9xf32>) writes([b, i] add : tensor<64x9xf32>) attributes {lamina.op = "right"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  %r = loop.generic (b, i, j, k) in [64, 8, 3, 3] reads(%p[b, k, i] : tensor<64x3x8xf32>, %q[b, 3 * k + j] : tensor<64x9xf32>) writes([b, i, j] add : tensor<64x8x3xf32>) attributes {lamina.op = "both"} {
+  ^bb0(%x: f32, %y: f32):
+    %z = arith.mulf %x, %y : f32
+    loop.yield %z : f32
+  }
+  func.return %r : tensor<64x8x3xf32>
+}
+// CHECK-LABEL: @panels
+// CHECK:         lamina.op = "right"
+// CHECK:         lamina.op = "pack"
+// CHECK:         loop.kernel
+// CHECK-SAME:    pack -> both: the result is the packed operand of a matrix product
+// CHECK:         lamina.op = "left"
+// CHECK:         lamina.op = "both"
