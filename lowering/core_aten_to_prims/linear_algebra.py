@@ -18,7 +18,6 @@ KERNELS: dict[str, str] = {
     "_linalg_eigh": "linalg.eigh_options",
     "_linalg_eigvals": "linalg.eigvals",
     "_linalg_slogdet": "linalg.slogdet_factors",
-    "_linalg_solve_ex": "linalg.solve_factors",
     "_linalg_svd": "linalg.svd_options",
     "cholesky": "linalg.cholesky",
     "cholesky_inverse": "linalg.cholesky_inverse",
@@ -74,17 +73,30 @@ OPTIONAL_TENSORS = ("linalg.matrix_rank", "linalg.pinv")
 """Kernels with tensors that may be absent; the option `given` names those that are there."""
 
 
-def extern_call(op: SchemaOp, b: PrimsBuilder, kernel: str) -> Sequence[SSAValue]:
-    """The results of an op by a kernel."""
+def extern_call(
+    op: SchemaOp, b: PrimsBuilder, kernel: str, made: Sequence[SSAValue] | None = None
+) -> Sequence[SSAValue]:
+    """The results of an op by a kernel: all, or those of `made`."""
+    made = op.results if made is None else made
     values = {argument.name: op.arg(argument.name) for argument in op.schema.args}
     tensors = {n: v for n, v in values.items() if isinstance(v, SSAValue)}
     options = {n: v for n, v in values.items() if n not in tensors and v is not None}
     if kernel in OPTIONAL_TENSORS:
         options["given"] = " ".join(list(tensors)[1:])
-    types = [result.type for result in op.results]
-    sizes = [e for value in op.results for e in shape_of(value) if isinstance(e, Size)]
+    types = [result.type for result in made]
+    sizes = [e for value in made for e in shape_of(value) if isinstance(e, Size)]
     text, inputs = json.dumps(options, sort_keys=True), list(tensors.values())
     return b.op("extern", inputs, kernel, text, sizes, result_types=types).results
+
+
+@lowers("_linalg_solve_ex")
+def solve_ex(op: SchemaOp, b: PrimsBuilder) -> Sequence[SSAValue | None]:
+    """The solution and the code; factors are made if something reads them, as derivatives do."""
+    x, factors, pivots, info = op.results
+    if factors.uses or pivots.uses:
+        return extern_call(op, b, "linalg.solve_factors")
+    solved, code = extern_call(op, b, "linalg.solve_ex", (x, info))
+    return [solved, None, None, code]
 
 
 for _overload, _kernel in KERNELS.items():

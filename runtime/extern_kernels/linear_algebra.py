@@ -9,6 +9,7 @@ that the factorization does not exist for.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -38,10 +39,19 @@ def lapack(name: str, *arrays: Array) -> Callable[..., Any]:
     return get_lapack_funcs((name,), arrays)[0]
 
 
+def blas(name: str, *arrays: Array) -> Callable[..., Any]:
+    """SciPy's binding of a BLAS routine for these arrays' dtype; SciPy must be there."""
+    from scipy.linalg import get_blas_funcs
+
+    return get_blas_funcs((name,), arrays)[0]
+
+
 def each(function: Callable[..., Sequence[Any]], *arrays: Array) -> list[Array]:
     """Applies `function` to the matrices of batches of one shape; stacks each of its results."""
     batch = arrays[0].shape[:-2]
-    count = int(np.prod(batch))
+    if not batch:
+        return [np.asarray(part) for part in function(*arrays)]
+    count = prod(batch)
     flat = [a.reshape(count, *a.shape[len(batch) :]) for a in arrays]
     made = [function(*matrices) for matrices in zip(*flat, strict=True)]
     return [np.stack(parts).reshape((*batch, *np.shape(parts[0]))) for parts in zip(*made)]  # noqa: B905
@@ -89,22 +99,6 @@ def cholesky_ex(a: Array, *, upper: bool, check_errors: bool = False) -> list[Ar
 def cholesky(a: Array, *, upper: bool) -> Array:
     """The triangular factor; LinAlgError if there is none."""
     return cholesky_ex(a, upper=upper, check_errors=True)[0]
-
-
-@kernel("cholesky_inverse")
-def cholesky_inverse(a: Array, *, upper: bool) -> Array:
-    """The inverse of the matrix that has this factor."""
-    triangle = np.triu(a) if upper else np.tril(a)
-    whole = adjoint(triangle) @ triangle if upper else triangle @ adjoint(triangle)
-    return np.linalg.inv(whole)
-
-
-@kernel("cholesky_solve")
-def cholesky_solve(b: Array, a: Array, *, upper: bool) -> Array:
-    """X in A X = B, by A's factor."""
-    triangle = np.triu(a) if upper else np.tril(a)
-    whole = adjoint(triangle) @ triangle if upper else triangle @ adjoint(triangle)
-    return np.linalg.solve(whole, b)
 
 
 # LU
@@ -173,12 +167,21 @@ def lu(a: Array, *, pivot: bool) -> list[Array]:
 @kernel("lu_solve", ("i32",))
 def lu_solve(factors: Array, pivots: Array, b: Array, *, left: bool, adjoint: bool) -> Array:
     """X in A X = B (X A = B unless `left`), A or its adjoint given by `lu_factor`."""
-    order, lower, upper = lu_unpack(factors, pivots, unpack_data=True, unpack_pivots=True)
-    a = order @ lower @ upper
-    a = a.conj().swapaxes(-1, -2) if adjoint else a
-    if left:
-        return np.linalg.solve(a, b)
-    return np.linalg.solve(a.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2)
+    getrs = lapack("getrs", factors, b)
+    batch = np.broadcast_shapes(factors.shape[:-2], b.shape[:-2])
+    if not (factors.size and b.size):
+        return np.zeros((*batch, *b.shape[-2:]), b.dtype)
+    arrays = [np.broadcast_to(x, (*batch, *x.shape[-2:])) for x in (factors, pivots[..., None], b)]
+
+    def one(matrix: Array, swaps: Array, right: Array) -> tuple[Array]:
+        swaps = swaps[:, 0] - 1
+        if left:
+            return (getrs(matrix, swaps, right, trans=2 if adjoint else 0)[0],)
+        if adjoint:  # X A^H = B is A X^H = B^H
+            return (getrs(matrix, swaps, right.conj().T)[0].conj().T,)
+        return (getrs(matrix, swaps, right.T, trans=1)[0].T,)
+
+    return each(one, *arrays)[0]
 
 
 # LDL
@@ -227,78 +230,74 @@ def ldl_solve(factors: Array, pivots: Array, b: Array, *, hermitian: bool) -> Ar
 # Solving
 
 
+def _is_vector(a: Array, b: Array) -> bool:
+    return b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
+
+
 @kernel("solve_factors")
 def solve_factors(a: Array, b: Array, *, left: bool, check_errors: bool = False) -> list[Array]:
     """X in A X = B (X A = B unless `left`), with the LU factors, pivots and info of A."""
+    vector = _is_vector(a, b)
+    right = b[..., None] if vector else b
     factors, pivots, info = lu_factor_ex(a, pivot=True)
     if check_errors:
         check(info, "the matrix is singular")
-    vector = b.ndim == 1 or (b.ndim == a.ndim - 1 and b.shape == a.shape[:-1])
-    right = b[..., None] if vector else b
-    if not left and not vector:
-        swapped = np.linalg.solve(a.swapaxes(-1, -2), right.swapaxes(-1, -2))
-        return [swapped.swapaxes(-1, -2), factors, pivots, info]
     if np.any(info):
         batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
         x = np.full((*batch, *right.shape[-2:]), np.nan, b.dtype)
     else:
-        x = np.linalg.solve(a, right)
+        x = lu_solve(factors, pivots, right, left=left or vector, adjoint=False)
     return [x[..., 0] if vector else x, factors, pivots, info]
 
 
 @kernel("solve_ex")
 def solve_ex(a: Array, b: Array, *, left: bool, check_errors: bool = False) -> list[Array]:
-    """`solve_factors` without the factors."""
-    x, _, _, info = solve_factors(a, b, left=left, check_errors=check_errors)
-    return [x, info]
+    """`solve_factors` without the factors: one call of NumPy for a batch that has solutions."""
+    info = np.zeros(a.shape[:-2], np.int32)
+    try:
+        if _is_vector(a, b):
+            return [np.linalg.solve(a, b[..., None])[..., 0], info]
+        if left:
+            return [np.linalg.solve(a, b), info]
+        return [np.linalg.solve(a.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2), info]
+    except LinAlgError:
+        x, _, _, info = solve_factors(a, b, left=left, check_errors=check_errors)
+        return [x, info]
 
 
 @kernel("solve")
 def solve(a: Array, b: Array, *, left: bool) -> Array:
     """X alone; LinAlgError for a singular matrix."""
-    return solve_factors(a, b, left=left, check_errors=True)[0]
+    return solve_ex(a, b, left=left, check_errors=True)[0]
 
 
 @kernel("inv_ex")
 def inv_ex(a: Array, *, check_errors: bool = False) -> list[Array]:
     """The inverse, and 0 or the order of the zero that says that there is none."""
-    info = lu_factor_ex(a, pivot=True, check_errors=False)[2]
+    if not a.size:
+        return [a, np.zeros(a.shape[:-2], np.int32)]
+    if a.ndim > 2:
+        try:
+            return [np.linalg.inv(a), np.zeros(a.shape[:-2], np.int32)]  # one call for the batch
+        except LinAlgError:
+            pass  # some have no inverse, others do
+    getrf, getri = lapack("getrf", a), lapack("getri", a)
+
+    def one(matrix: Array) -> tuple[Array, Any]:
+        factors, pivots, info = getrf(matrix.T)
+        inverse = np.full(matrix.shape, np.nan, a.dtype) if info else getri(factors, pivots)[0].T
+        return inverse, np.int32(info)
+
+    inverse, info = each(one, a)
     if check_errors:
         check(info, "the matrix is singular")
-    if np.any(info):
-        return [np.full(a.shape, np.nan, a.dtype), info]
-    return [np.linalg.inv(a), info]
+    return [inverse, info]
 
 
 @kernel("inv")
 def inv(a: Array) -> Array:
     """The inverse; LinAlgError for a singular matrix."""
     return inv_ex(a, check_errors=True)[0]
-
-
-@kernel("solve_triangular")
-def solve_triangular(a: Array, b: Array, *, upper: bool, left: bool, unitriangular: bool) -> Array:
-    """X in A X = B (X A = B unless `left`) for a triangular A; the other triangle is not read."""
-    triangle = np.triu(a) if upper else np.tril(a)
-    if unitriangular:
-        size = a.shape[-1]
-        triangle = np.where(np.eye(size, dtype=bool), np.ones((), a.dtype), triangle)
-    if left:
-        return np.linalg.solve(triangle, b)
-    return np.linalg.solve(triangle.swapaxes(-1, -2), b.swapaxes(-1, -2)).swapaxes(-1, -2)
-
-
-@kernel("triangular_solve")
-def triangular_solve(
-    b: Array, a: Array, *, upper: bool, transpose: bool, unitriangular: bool
-) -> list[Array]:
-    """X in A X = B or its transpose, and a copy of A."""
-    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
-    whole = np.broadcast_to(a, (*batch, *a.shape[-2:]))
-    used = whole.swapaxes(-1, -2) if transpose else whole
-    towards = upper != transpose
-    x = solve_triangular(used, b, upper=towards, left=True, unitriangular=unitriangular)
-    return [x, whole]
 
 
 # Determinants

@@ -22,7 +22,7 @@ from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.schema.grammar import ELEMENT_NAMES
 
 LIBRARIES = {
-    "linalg": ("linear_algebra", "spectral"),
+    "linalg": ("linear_algebra", "triangular", "spectral"),
     "fft": ("fourier",),
     "partition": ("partitions",),
 }

@@ -135,3 +135,14 @@ def test_a_singular_matrix_is_an_error_of_the_call(function: Callable[..., Any])
     compiled = lamina.compile(torch.export.export(Calling(function), (definite(),)))
     with pytest.raises(ExecutionError, match=r"extern kernel failed: .*LinAlgError: the matrix is"):
         compiled(torch.zeros(2, 4, 4))
+
+
+def test_solutions_are_made_without_factors_that_nothing_reads() -> None:
+    def kernels(function: Callable[..., Any]) -> set[str]:
+        args = (matrices(*SQUARE), matrices(*RIGHT))
+        compiled = lamina.compile(torch.export.export(Calling(function), args), cache=False)
+        torch.testing.assert_close(compiled(*args), function(*args))
+        return {kernel.name for kernel in compiled.kernels}
+
+    assert "linalg.solve_ex" in kernels(lambda a, b: torch.ops.aten._linalg_solve_ex(a, b)[0])
+    assert "linalg.solve_factors" in kernels(lambda a, b: torch.ops.aten._linalg_solve_ex(a, b)[1])
