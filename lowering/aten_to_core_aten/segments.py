@@ -73,6 +73,14 @@ def _segment_of_row(b: CoreBuilder, starts: SSAValue, lengths: SSAValue, rows: i
     return b("where.self", b("lt.Tensor", line, first), b.full([], segments, i64), place)
 
 
+@lowers("_convert_indices_from_coo_to_csr")
+def row_starts(op: SchemaOp, b: CoreBuilder) -> SSAValue:
+    """How many entries of `self`, rows in order, are below each of 0, 1, ... size."""
+    rows = op.arg("self")
+    line = b("arange.start_step", 0, op.arg("size") + 1, 1, dtype=element_of(rows))
+    return b("searchsorted.Tensor", rows, line, out_int32=op.arg("out_int32"))
+
+
 @lowers("_segment_reduce_backward")
 def segment_reduce_backward(op: SchemaOp, b: CoreBuilder) -> SSAValue:
     """Each row gets its segment's gradient: a share of a mean, or of the rows that are extreme."""

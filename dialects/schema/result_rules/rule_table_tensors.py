@@ -174,6 +174,7 @@ TENSORS: dict[str, str] = {
     "statistics:unique": "_unique2",
     "statistics:unique_consecutive": "unique_consecutive",
     "statistics:unique_dim": "unique_dim",
+    "statistics:row_starts": "_convert_indices_from_coo_to_csr",
     "statistics:segment_reduce": "segment_reduce",
     "statistics:gradient": """
         gradient.array gradient.scalararray gradient.scalarint gradient.scalarrayarray

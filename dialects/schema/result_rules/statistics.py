@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import comb, prod
 
-from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i64
+from xdsl.dialects.builtin import TensorType, bf16, f16, f32, i1, i32, i64
 from xdsl.ir import Attribute
 
 from lamina.dialects.schema.promotion import float_of, ui64
@@ -99,6 +99,12 @@ def unique_dim(args: Args) -> Types:
     dim = wrap_dim(args["dim"], len(shape))
     new = (*shape[:dim], DYNAMIC, *shape[dim + 1 :])
     return [tensor(new, value.element_type), tensor((shape[dim],), i64), tensor((DYNAMIC,), i64)]
+
+
+def row_starts(args: Args) -> Types:
+    """`_convert_indices_from_coo_to_csr`: where each row starts, and the end of the last."""
+    need_rank(args["self"], 1, "self")
+    return [tensor((args["size"] + 1,), i32 if args["out_int32"] else i64)]
 
 
 def segment_reduce(args: Args) -> Types:
