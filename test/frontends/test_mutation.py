@@ -222,3 +222,24 @@ def test_writes_reach_a_strided_argument_where_reshapes_are_views(
         made = traced(program, ours)
     torch.testing.assert_close(made, program(theirs), rtol=0, atol=0)
     torch.testing.assert_close(ours, theirs, rtol=0, atol=0)
+
+
+def spectrum_written_to(x: torch.Tensor) -> torch.Tensor:
+    """`istft` checks its window by its numbers, which a graph of tensors without data has not."""
+    spectrum = torch.stft(x, 8, 4, window=torch.hann_window(8), return_complex=True)
+    return torch.istft(spectrum, 8, 4, window=torch.hann_window(8)).mul_(2.0)
+
+
+def sound_written_to_itself(x: torch.Tensor) -> torch.Tensor:
+    y = spectrum_written_to(x)
+    y[1:].add_(y[:-1])
+    return y
+
+
+def test_writes_beside_a_check_of_numbers() -> None:
+    x = torch.randn(32, generator=torch.Generator().manual_seed(1))
+    with torch.no_grad():
+        got = torch.compile(spectrum_written_to, backend="lamina", fullgraph=True)(x)
+        torch.testing.assert_close(got, spectrum_written_to(x))
+        with pytest.raises(Exception, match=r"a clone\(\) of what is read"):
+            torch.compile(sound_written_to_itself, backend="lamina", fullgraph=True)(x)
