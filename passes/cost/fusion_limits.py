@@ -84,6 +84,12 @@ LEAST_STEPS = 16
 """Steps of a repetition that become a loop, at least: fewer may fuse with what is around them, and
 an op that is written out costs some milliseconds to compile, whose sum is below a second. Not
 measured further."""
+MANY_OPS = 400
+"""Ops of a repetition that becomes a loop of fewer steps: to write them out takes seconds. Twelve
+steps of RAFT (1,400 ops) take 38 s of CPU time to the first result, 16 as a loop (a loaded Zen)."""
+LEAST_LONG_STEPS = 4
+"""Steps of such a repetition, at least: of fewer, the first and the last, which often differ, are
+most. Not measured."""
 LEAST_LAYERS = 2
 """Equal layers that become one region, at least: fewer are none. With two of Swin's three
 pairs of blocks as one, passes take 0.79 and 0.88 of the time (a loaded Cascade Lake, two runs)."""

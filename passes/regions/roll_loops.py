@@ -22,7 +22,7 @@ from lamina.dialects.control import ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
-from lamina.passes.cost.fusion_limits import LEAST_STEPS
+from lamina.passes.cost.fusion_limits import LEAST_LONG_STEPS, LEAST_STEPS, MANY_OPS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.collected_steps import (
     erase_unread,
@@ -47,36 +47,39 @@ from lamina.passes.regions.repetitions import (
 class RollLoopsPass(ModulePass):
     """Repeated ops that hand values on become scans.
 
-    `least_steps` of them, at least; fewer stay as they are.
+    `least_steps` of them, at least, or fewer that are `many_ops` together; others stay as they are.
     """
 
     name = "roll-loops"
 
     least_steps: int = LEAST_STEPS
+    many_ops: int = MANY_OPS
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         if self.least_steps < 2:
             raise InputError(f"roll-loops: least_steps = {self.least_steps}: 2 or more")
         for function in defined_functions(op):
-            while _roll_one(function.body.block, self.least_steps):
+            while self._roll_one(function.body.block):
                 pass
 
-
-def _roll_one(block: Block, least_steps: int) -> bool:
-    """Whether a repetition of the block has become a scan."""
-    ops = block_ops(block)
-    if len(ops) < least_steps:
+    def _roll_one(self, block: Block) -> bool:
+        """Whether a repetition of the block has become a scan."""
+        ops = block_ops(block)
+        for found in repetitions(ops, min(self.least_steps, LEAST_LONG_STEPS)):
+            for shift in range(found.period):
+                shifted = found.shifted(shift)
+                if not self._pays(shifted):
+                    break
+                loop = _Loop(ops, shifted)
+                if loop.matches():
+                    loop.roll()
+                    return True
         return False
-    for found in repetitions(ops, least_steps):
-        for shift in range(found.period):
-            shifted = found.shifted(shift)
-            if shifted.steps < least_steps:
-                break
-            loop = _Loop(ops, shifted)
-            if loop.matches():
-                loop.roll()
-                return True
-    return False
+
+    def _pays(self, found: Repetition) -> bool:
+        """Whether the steps are many, or many ops."""
+        is_long = found.steps >= LEAST_LONG_STEPS and found.covered >= self.many_ops
+        return is_long or found.steps >= self.least_steps
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,7 @@
 // RUN: lamina-opt %s -p 'roll-loops{least_steps=3}' --split-input-file | filecheck %s
 // RUN: not lamina-opt %s -p 'roll-loops{least_steps=1}' 2>&1 | filecheck %s --check-prefix=LEAST
+// RUN: lamina-opt %s -p 'roll-loops{many_ops=8}' --split-input-file | filecheck %s --check-prefix=MANY
+// RUN: lamina-opt %s -p 'roll-loops{many_ops=9}' --split-input-file | filecheck %s --check-prefix=FEW
 
 // LEAST: roll-loops: least_steps = 1: 2 or more
 
@@ -144,3 +146,25 @@ func.func @below(%h: tensor<4xf32>) -> tensor<4xf32> {
 }
 // CHECK-LABEL: @below
 // CHECK-NOT:     control.scan
+
+// -----
+
+// Four steps are a loop if they are many ops together.
+func.func @few_long_steps(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  %m0 = aten.mm.default(%x, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %h0 = aten.tanh.default(%m0) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m1 = aten.mm.default(%h0, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %h1 = aten.tanh.default(%m1) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m2 = aten.mm.default(%h1, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %h2 = aten.tanh.default(%m2) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  %m3 = aten.mm.default(%h2, %w) : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %h3 = aten.tanh.default(%m3) : (tensor<4x4xf32>) -> tensor<4x4xf32>
+  func.return %h3 : tensor<4x4xf32>
+}
+// CHECK-LABEL: @few_long_steps
+// CHECK:         control.scan
+// MANY-LABEL: @recurrence
+// MANY-NOT:   control.scan
+// MANY-LABEL: @few_long_steps
+// MANY:       control.scan
+// FEW-NOT:    control.scan

@@ -67,6 +67,27 @@ class Iterated(torch.nn.Module):
         return x
 
 
+class Refined(torch.nn.Module):
+    """A flow of places that a few long steps refine, as RAFT's do: samples, a window, gates."""
+
+    STEPS, WAVES = 6, 24
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.window = torch.nn.Conv2d(4, 4, 3, padding=1)
+
+    def forward(self, image: torch.Tensor, flow: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        made = []
+        for _ in range(self.STEPS):
+            seen = F.grid_sample(image, flow.permute(0, 2, 3, 1), align_corners=True)
+            hidden = torch.tanh(self.window(torch.cat([seen, flow], 1)))
+            for wave in range(self.WAVES):
+                hidden = hidden + 0.1 * torch.sin(hidden + wave)
+            flow = flow + torch.sigmoid(hidden[:, :2]) * hidden[:, 2:] / 8
+            made.append(F.interpolate(flow, scale_factor=2.0, mode="bilinear"))
+        return tuple(made)
+
+
 def _compiled(
     module: torch.nn.Module, *given: torch.Tensor, apart: bool = False
 ) -> lamina.Compiled:
@@ -115,6 +136,11 @@ def test_iterations() -> None:
     torch.manual_seed(0)
     a = torch.randn(4, 4, dtype=torch.float64)
     _check(Iterated(), a @ a.T + torch.eye(4, dtype=torch.float64))
+
+
+def test_few_long_steps() -> None:
+    torch.manual_seed(0)
+    _check(Refined(), torch.randn(1, 2, 9, 7), torch.rand(1, 2, 9, 7) - 0.5)
 
 
 def _decay(x: torch.Tensor, w: torch.Tensor) -> torch.Tensor:
