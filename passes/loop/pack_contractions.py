@@ -27,8 +27,9 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import (
+    Forms,
     flatten,
     forms_of,
     map_of,
@@ -275,19 +276,44 @@ def _packing_nest(shape: Contraction, panel: int) -> tuple[GenericOp, AffineMap]
         position[dim] = Linear.dim(place)
     position[inner] = Linear.of({len(outer): panel, len(domain) - 1: 1})
 
-    operand = op.inputs[shape.b]
+    operand, forms = _with_column_axis(shape, panel)
     assert isinstance(operand.type, TensorType)
-    element = operand.type.element_type
-    forms = forms_of(op.read_maps[shape.b], op.extents)
-    assert forms is not None
     reads = [substitute(f, position) for f in forms]
     read = map_of(reads, len(domain))
     pad = op.pad_values[shape.b]
     ends = [form.range(domain)[1] for form in reads]
     if pad is None and any(e >= x for e, x in zip(ends, operand.type.get_shape(), strict=True)):
-        pad = _zero(element)
+        pad = _zero(operand.type.element_type)
     nest = copy_nest(op, "pack", operand, read, domain, pad)
     return nest, AffineMap(len(op.extents), 0, indices)
+
+
+def _with_column_axis(shape: Contraction, panel: int) -> tuple[SSAValue, Forms]:
+    """The packed operand and its indices, in which columns that fill no whole panels are an axis
+    of their own.
+
+    Where they are a digit of an index, as positions of batches that lie behind one another, the
+    last panel of one batch would read the next one, which calls need not have.
+    """
+    op, inner = shape.op, shape.inner_column
+    operand, forms = op.inputs[shape.b], forms_of(op.read_maps[shape.b], op.extents)
+    assert forms is not None and isinstance(operand.type, TensorType)
+    columns, axes = op.extents[inner], operand.type.get_shape()
+    if columns % panel == 0 or op.pad_values[shape.b] is not None:
+        return operand, forms
+    for axis, form in enumerate(forms):
+        rest = form.add(Linear.dim(inner).scale(-form.coefficient(inner)))
+        steps = (axes[axis], rest.constant, *(step for _, step in rest.terms))
+        if form.coefficient(inner) != 1 or not rest.terms or any(s % columns for s in steps):
+            continue
+        split = (*axes[:axis], axes[axis] // columns, columns, *axes[axis + 1 :])
+        apart = ReshapeOp(operand, TensorType(operand.type.element_type, split))
+        block = op.parent_block()
+        assert block is not None
+        block.insert_op_before(apart, op)
+        above = Linear.of({d: s // columns for d, s in rest.terms}, rest.constant // columns)
+        return apart.result, (*forms[:axis], above, Linear.dim(inner), *forms[axis + 1 :])
+    return operand, forms
 
 
 def _row_gap(shape: Contraction) -> int:

@@ -76,3 +76,25 @@ def test_products_end_at_the_rows_of_a_call(model: nn.Module, batch: int) -> Non
     assert len(products) >= 4
     unlimited = [line for line in products if "live = [" not in line]
     assert not unlimited, re.sub(r"attributes.*", "", unlimited[0])
+
+
+@pytest.mark.parametrize("length", [50, 64])
+def test_products_end_at_the_batches_of_a_call(model: nn.Module, length: int) -> None:
+    """Keys that fill no whole panels end with their batch: else those of the last one would reach
+    into the next, and all rows of all layers in front would count."""
+    with torch.no_grad():
+        program = torch.export.export(
+            model, (torch.zeros(3, length, WIDTH),), dynamic_shapes=({0: Dim("batch", min=1)},)
+        )
+    compiled = lamina.compile(program, versions="padded")
+    compiled(torch.full((64, length, WIDTH), float("nan")))
+    for batch in (1, 3, 8):
+        x = torch.randn(batch, length, WIDTH)
+        with torch.no_grad():
+            wanted = model(x)
+        torch.testing.assert_close(compiled(x), wanted, rtol=1e-4, atol=1e-5)
+    nests = compiled.sizes[0].compiled.ir("fused").splitlines()
+    products = [n for n in nests if "loop.generic" in n and '"prims.contract"' in n]
+    assert len(products) >= 4
+    unlimited = [line for line in products if "live = [" not in line]
+    assert not unlimited, re.sub(r"attributes.*", "", unlimited[0])

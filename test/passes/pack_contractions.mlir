@@ -393,3 +393,49 @@ func.func @seven_columns(%w: tensor<32x7x7xf32>, %x: tensor<4x32x128x128xf32>) -
   }
   func.return %0 : tensor<4x896x896xf32>
 }
+
+// -----
+
+// Keys of batches that lie behind one another: those that fill no whole panels are an axis of their own, so that no panel
+// of one batch ends in the next, of which calls may have fewer.
+func.func @joined_batches(%q: tensor<4x20x64xf32>, %k: tensor<80x64xf32>) -> tensor<4x20x20xf32> {
+  %r = loop.generic (b, m, n, k) in [4, 20, 20, 64] reads(%q[b, m, k] : tensor<4x20x64xf32>, %k[b * 20 + n, k] : tensor<80x64xf32>) writes([b, m, n] add : tensor<4x20x20xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %v = arith.mulf %p, %o : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x20x20xf32>
+}
+// CHECK-LABEL: @joined_batches
+// CHECK:         [[K:%\S+]] = loop.reshape %k : tensor<80x64xf32> -> tensor<4x20x64xf32>
+// CHECK-NEXT:    loop.generic (d0, d1, d2, d3) in [4, 2, 64, 16] reads([[K]][d0, (d1 * 16) + d3, d2] pad 0.000000e+00 : f32 : tensor<4x20x64xf32>)
+
+// -----
+
+// Whole panels end where their batch does, as they are.
+func.func @whole_panels(%q: tensor<4x32x64xf32>, %k: tensor<128x64xf32>) -> tensor<4x32x32xf32> {
+  %r = loop.generic (b, m, n, k) in [4, 32, 32, 64] reads(%q[b, m, k] : tensor<4x32x64xf32>, %k[b * 32 + n, k] : tensor<128x64xf32>) writes([b, m, n] add : tensor<4x32x32xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %v = arith.mulf %p, %o : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x32x32xf32>
+}
+// CHECK-LABEL: @whole_panels
+// CHECK-NOT:     loop.reshape
+// CHECK:         reads(%k[((d0 * 32) + (d1 * 16)) + d3, d2] : tensor<128x64xf32>)
+
+// -----
+
+// Windows that overlap are no digit: they stay.
+func.func @overlapping(%q: tensor<4x20x64xf32>, %k: tensor<80x64xf32>) -> tensor<4x20x20xf32> {
+  %r = loop.generic (b, m, n, k) in [4, 20, 20, 64] reads(%q[b, m, k] : tensor<4x20x64xf32>, %k[b * 15 + n, k] : tensor<80x64xf32>) writes([b, m, n] add : tensor<4x20x20xf32>) {
+  ^bb0(%p: f32, %o: f32):
+    %v = arith.mulf %p, %o : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<4x20x20xf32>
+}
+// CHECK-LABEL: @overlapping
+// CHECK-NOT:     loop.reshape
+// CHECK:         reads(%k[((d0 * 15) + (d1 * 16)) + d3, d2]
