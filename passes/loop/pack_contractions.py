@@ -304,7 +304,8 @@ def _with_column_axis(shape: Contraction, panel: int) -> tuple[SSAValue, Forms]:
     for axis, form in enumerate(forms):
         rest = form.add(Linear.dim(inner).scale(-form.coefficient(inner)))
         steps = (axes[axis], rest.constant, *(step for _, step in rest.terms))
-        if form.coefficient(inner) != 1 or not rest.terms or any(s % columns for s in steps):
+        behind = any(dim in shape.batch for dim, _ in rest.terms)
+        if form.coefficient(inner) != 1 or not behind or any(s % columns for s in steps):
             continue
         split = (*axes[:axis], axes[axis] // columns, columns, *axes[axis + 1 :])
         apart = ReshapeOp(operand, TensorType(operand.type.element_type, split))
