@@ -25,7 +25,7 @@ SMALL_BYTES = 1 << 16
 """Below this size, more of them."""
 
 _PAGE, _HUGE_PAGE = 1 << 12, 1 << 21
-_ADVISE_HUGE_PAGES, _ADVISE_POPULATE_READ, _ADVISE_POPULATE_WRITE = 14, 22, 23
+_ADVISE_HUGE_PAGES, _ADVISE_POPULATE_READ, _ADVISE_POPULATE_WRITE = 14, 22, 23  # Linux's own
 
 _lock = threading.RLock()  # memory may die while this thread counts some
 _live = 0

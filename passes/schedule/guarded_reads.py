@@ -22,8 +22,8 @@ from lamina.dialects.loop.kernel_nests import visited_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.masked_reads import Guard, masked_reads
-from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.passes.fusion.element_limits import Demand, Limit, Reach
+from lamina.passes.schedule.compare import also
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.stages import Access, Stage
@@ -150,14 +150,10 @@ def wanted(emit: Emitter, number: int, guards: Guards, at: Step, memory: Memory)
             if isinstance(owner, arith.ConstantOp) and owner.value == TRUE:
                 continue
             if lane.uniform:
-                any_of_them = _and(emit, any_of_them, lane.value)
+                any_of_them = also(emit, any_of_them, lane.value)
             own = at.body.vector(emit, argument)
-        mask = _and(emit, mask, own)
+        mask = also(emit, mask, own)
     return replace(at, mask=mask, any_of_them=any_of_them)
-
-
-def _and(emit: Emitter, left: SSAValue | None, right: SSAValue) -> SSAValue:
-    return right if left is None else emit.add(binary_op(arith.AndIOp, left, right))
 
 
 def _within(emit: Emitter, access: Access, guard: PanelGuard, at: Step, memory: Memory) -> SSAValue:

@@ -12,7 +12,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import binary_op, select_op
 from lamina.passes.schedule.body import Lane, broadcast, gather, load
-from lamina.passes.schedule.compare import compare
+from lamina.passes.schedule.compare import also, compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Access
@@ -66,9 +66,9 @@ def _masked(
     if alike:
         inside = _inside(emit, read, env, None, alike)
         where = replace(where, at=emit.add(select_op(inside, emit.value(where.at), emit.value(0))))
-        mask = _and(emit, mask, broadcast(emit, inside, where.lanes))
+        mask = also(emit, mask, broadcast(emit, inside, where.lanes))
     if apart := [axis for axis in _tested(read) if axis not in alike]:
-        mask = _and(emit, mask, _inside(emit, read, env, dim, apart, where.lanes))
+        mask = also(emit, mask, _inside(emit, read, env, dim, apart, where.lanes))
     return replace(where, mask=mask or emit.splat(number_attribute(1, i1), where.lanes))
 
 
@@ -78,10 +78,6 @@ def _tested(read: PaddedAccess) -> list[int]:
 
 def _moves(read: PaddedAccess, axis: int, dim: int) -> bool:
     return read.access.axes[axis].coefficient(dim) != 0
-
-
-def _and(emit: Emitter, left: SSAValue | None, right: SSAValue) -> SSAValue:
-    return right if left is None else emit.add(binary_op(arith.AndIOp, left, right))
 
 
 def _inside(
@@ -107,5 +103,5 @@ def _inside(
             limit = broadcast(emit, end, lanes)
         # Unsigned comparison refuses negative indices too.
         fits = compare(emit, position, limit, "ult")
-        inside = _and(emit, inside, fits)
+        inside = also(emit, inside, fits)
     return inside if inside is not None else emit.splat(number_attribute(1, i1), lanes)
