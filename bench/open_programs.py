@@ -147,7 +147,7 @@ def check(program: OpenProgram) -> list[str]:
         try:
             inputs = program.inputs(sizes)
             module(*inputs)
-        except (RuntimeError, IndexError, ZeroDivisionError):
+        except (RuntimeError, IndexError, ValueError, ZeroDivisionError):
             continue  # no sizes of this program
         function(*spoilt)
         try:

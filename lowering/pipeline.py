@@ -162,6 +162,7 @@ STAGES: tuple[Stage, ...] = (
             "derive-sizes",
             "limit-arguments",
             "compact-arguments",
+            "compact-buffers",
             "choose-directions",
         ),
     ),
@@ -289,6 +290,7 @@ def pipeline(
             "derive-sizes",
             "limit-arguments",
             "compact-arguments",
+            "compact-buffers",
         )
         names[-1:] = ["verify-bufferized{open=true}", *chosen, "verify-bufferized"]
     if enters:

@@ -111,6 +111,7 @@ PASSES: dict[str, str] = {
     "derive-sizes": "lamina.passes.schedule.derive_sizes:DeriveSizesPass",
     "limit-arguments": "lamina.passes.schedule.limit_arguments:LimitArgumentsPass",
     "compact-arguments": "lamina.passes.schedule.compact_arguments:CompactArgumentsPass",
+    "compact-buffers": "lamina.passes.schedule.compact_buffers:CompactBuffersPass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",
     "parallelize": "lamina.passes.schedule.parallelize:ParallelizePass",
     "cache-read": "lamina.passes.schedule.cache_read:CacheReadPass",

@@ -1,8 +1,9 @@
 """Which arguments of packed products can be touched by strides of a call (`lamina.extents`).
 
 Register tiles compute where a row of their operand, and of what they store, begins; vectors run
-along columns, which lie together. So do tasks that pack of what they pack, along columns or terms.
-What is copied in tiles or multiplied in pairs keeps the layout of its type.
+along columns, which lie together. So do tasks that pack of what they pack, along columns or terms,
+and panels that are read in place. What is copied in tiles or multiplied in pairs keeps the layout
+of its type.
 """
 
 from __future__ import annotations
@@ -44,6 +45,10 @@ def _reached(stage: Stage, shape: Contraction, access: Access) -> bool:
     if shape.task_packed and access is stage.reads[shape.b]:
         along_columns = access.stride(shape.inner_column) == 1
         return not access.walks_open_axis(shape.inner_column if along_columns else shape.summed[0])
+    if access is stage.reads[shape.b]:  # read in place, a line of columns after the other
+        schedule = stage.schedule
+        fetched = schedule.prefetch is not None or schedule.prefetch_panels is not None
+        return not fetched and access.stride(shape.inner_column) == 1
     return access is stage.reads[shape.a] and not access.walks_open_axis(*shape.summed)
 
 

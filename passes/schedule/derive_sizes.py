@@ -89,7 +89,7 @@ class _Kernel:
 
     def _memory(self, value: SSAValue, reader: GenericOp) -> Formula | None:
         """What a nest finds in a buffer that it reads."""
-        writers = _writers(value)
+        writers = writers_of(value)
         if not writers:
             return self.known(value.index) if isinstance(value, BlockArgument) else None
         is_before = self._order.get(writers[0], len(self._order)) < self._order[reader]
@@ -97,7 +97,7 @@ class _Kernel:
 
     def _made(self, memory: SSAValue) -> Formula | None:
         """What the only op that writes a buffer stores to it."""
-        writers = _writers(memory)
+        writers = writers_of(memory)
         if len(writers) != 1 or prod(shape_of(memory)) != 1:
             return None
         (nest,) = writers
@@ -182,7 +182,7 @@ class _Program:
                 kernel = self.kernels.get(op.callee.string_value())
                 if kernel is None or op.parent is not self.entry.body.block:
                     yield None
-                elif _writers(kernel.body.block.args[use.index]):
+                elif writers_of(kernel.body.block.args[use.index]):
                     yield op, use.index, kernel
             elif not isinstance(op, func.ReturnOp):
                 yield None
@@ -199,7 +199,7 @@ def _joined(kind: str, left: Formula | None, right: Formula | None) -> Formula |
     return found if found.is_small else None
 
 
-def _writers(memory: SSAValue) -> list[Operation]:
+def writers_of(memory: SSAValue) -> list[Operation]:
     """The ops of a kernel that write a buffer of it, or may."""
     return [
         use.operation

@@ -329,7 +329,8 @@ class ProductEmitter:
     ) -> list[SSAValue]:
         """A row of the packed panel, `copy` positions of `dim` further, in vectors."""
         lanes = self.tile.lanes
-        at = emit.plus(self.packed.row(emit, env, panel), copy * self.packed.strides[dim])
+        ahead = emit.times(self.packed.step(emit, dim), copy)
+        at = emit.plus(self.packed.row(emit, env, panel), ahead)
         kind = VectorType(self.element, [lanes])
         places = [emit.value(emit.plus(at, v * lanes)) for v in range(self.vectors)]
         if lanes == 1:

@@ -1,0 +1,351 @@
+"""`compact-buffers`: buffers between kernels lie as calls have them, row-major.
+
+A version for sizes up to bounds has room for these in what goes from kernel to kernel, too. Where
+all that kernels write of a buffer ends at numbers of the call, rows of the call may follow one
+another: they are few pages and lines of a cache then, where else they are as far apart as those of
+the largest call. `lamina.extents` of kernels' arguments says so, as it does of what calls bring
+(`compact-arguments`):
+
+    %0 = memref.view %arena[%c0][] : memref<1048576xi8> to memref<64x16x16x16xf32>
+    func.call @maker(%0, %b, %h, %w) : ...
+    func.call @reader(%0, %b, %h, %w, ...) : ...
+
+What is read behind these numbers is what nobody has written, in either layout. A kernel that has
+not been given the numbers gets them as arguments; those that the program computes are kept at the
+end of the arena, as they are asked for longer than it was planned.
+
+What else shares the memory of a buffer in one call has to lie as it does.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+
+from xdsl.context import Context
+from xdsl.dialects import func, memref
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    ComplexType,
+    DictionaryAttr,
+    IndexType,
+    IntegerAttr,
+    MemRefType,
+    ModuleOp,
+    i8,
+)
+from xdsl.ir import Block, BlockArgument, OpResult, SSAValue
+from xdsl.passes import ModulePass
+from xdsl.rewriter import Rewriter
+
+from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop import ReshapeOp
+from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.kernel import before_reshapes
+from lamina.dialects.loop.memory_ops import ALIGNMENT
+from lamina.dialects.loop.scalar_ops import constant_integer, constant_op
+from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.fusion.demanded_elements import is_count
+from lamina.passes.fusion.element_limits import EVERYTHING, Demand, Reach
+from lamina.passes.fusion.outline_kernels import kernel_calls
+from lamina.passes.memory.bufferize import ENTRY
+from lamina.passes.memory.plan_memory import ARENA, byte_size
+from lamina.passes.schedule.call_extents import (
+    dimensions_of,
+    extents_of,
+    open_axes,
+    reshaped_extents,
+)
+from lamina.passes.schedule.compact_accesses import Extents, note_extents, refused
+from lamina.passes.schedule.derive_sizes import writers_of
+from lamina.passes.schedule.limit_arguments import limits_of_arguments
+
+Numbers = tuple[SSAValue | None, ...]
+"""For each dimension of a buffer the number of the program that is its extent in memory, or None
+for that of the type."""
+Calls = Mapping[func.FuncOp, Sequence[func.CallOp]]
+
+
+@dataclass(frozen=True)
+class CompactBuffersPass(ModulePass):
+    """Note on arguments of kernels that buffers of the arena lie by numbers of the call."""
+
+    name = "compact-buffers"
+
+    def apply(self, ctx: Context, op: ModuleOp) -> None:
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
+        entries = [_Entry.of(function) for function in functions if ENTRY in function.attributes]
+        arenas = [entry for entry in entries if entry is not None]
+        if not arenas:
+            return
+        kernels = {kernel: calls for kernel, calls in kernel_calls(op).items() if calls}
+        uses = _Uses({kernel.sym_name.data: kernel for kernel in kernels})
+        wanted = {value: n for entry in arenas for value, n in _candidates(entry, uses)}
+        if not wanted:
+            return
+        _keep_possible(wanted, kernels)
+        given: list[SSAValue] = []
+        for kernel, calls in kernels.items():
+            given += _Kernel(kernel, calls, wanted).note()
+        for entry in arenas:
+            _keep(entry.arena, dict.fromkeys(n for n in given if _is_view(n, entry.arena)))
+
+
+@dataclass(frozen=True)
+class _Entry:
+    """A function of open sizes, whose buffers are views of an arena."""
+
+    function: func.FuncOp
+    arena: BlockArgument
+    inputs: frozenset[SSAValue]
+    """The numbers that a call brings."""
+
+    @staticmethod
+    def of(function: func.FuncOp) -> _Entry | None:
+        """None without an arena, and where all sizes are known."""
+        arguments, values = arguments_of(function), function.body.block.args
+        kinds = [declared.kind for declared in arguments]
+        numbers = [v for v, k in zip(values, kinds, strict=True) if k == "input" and is_count(v)]
+        if ARENA.data not in kinds or not numbers:
+            return None
+        return _Entry(function, values[kinds.index(ARENA.data)], frozenset(numbers))
+
+    def buffers(self) -> Iterator[OpResult]:
+        """The views in the block of the function; those of loops and branches are theirs."""
+        for use in self.arena.uses:
+            op = use.operation
+            if isinstance(op, memref.ViewOp) and op.parent is self.arena.owner:
+                yield op.result
+
+
+def _is_view(value: SSAValue, arena: BlockArgument) -> bool:
+    return isinstance(value.owner, memref.ViewOp) and value.owner.source is arena
+
+
+@dataclass(frozen=True)
+class _Uses:
+    """Which kernels buffers go to, and where what these touch of them ends."""
+
+    kernels: Mapping[str, func.FuncOp]
+    _known: dict[str, Mapping[int, Demand]] = field(default_factory=dict[str, Mapping[int, Demand]])
+
+    def of(self, value: SSAValue) -> list[tuple[func.CallOp, int]] | None:
+        """The calls that a buffer goes to, in whatever shape, and where; None if it goes elsewhere,
+        or into a loop or a branch."""
+        found: list[tuple[func.CallOp, int]] = []
+        for use in value.uses:
+            op = use.operation
+            if isinstance(op, ReshapeOp) and (below := self.of(op.result)) is not None:
+                found += below
+            elif isinstance(op, func.CallOp) and op.callee.string_value() in self.kernels:
+                found.append((op, use.index))
+            else:
+                return None
+        home = value.owner if isinstance(value.owner, Block) else value.owner.parent
+        return found if all(call.parent is home for call, _ in found) else None
+
+    def writes(self, call: func.CallOp, place: int) -> bool:
+        """Whether a call writes an argument, or may."""
+        kernel = self.kernels[call.callee.string_value()]
+        return bool(writers_of(kernel.body.block.args[place]))
+
+    def ends(self, value: SSAValue, call: func.CallOp, place: int) -> list[list[SSAValue]]:
+        """For each dimension of a buffer the numbers of the program from which on a call touches
+        nothing of it, whatever shape it has there."""
+        name = call.callee.string_value()
+        if name not in self._known:
+            self._known[name] = limits_of_arguments(self.kernels[name])
+        found = {dimension: list[SSAValue]() for dimension in dimensions_of(value)}
+        for limit in self._known[name].get(place, EVERYTHING):
+            along, end = (limit.stride, limit.extent), limit.end
+            if along in found and isinstance(end, Reach) and end == Reach(end.count):
+                assert isinstance(end.count, BlockArgument)
+                found[along].append(call.arguments[end.count.index])
+        return [found[dimension] for dimension in dimensions_of(value)]
+
+
+def _candidates(entry: _Entry, uses: _Uses) -> Iterator[tuple[SSAValue, Numbers]]:
+    """The buffers of an entry that are written up to numbers of the call only."""
+    for value in entry.buffers():
+        kind = value.type
+        assert isinstance(kind, MemRefType)
+        calls = uses.of(value)
+        if not calls or len(shape_of(value)) < 2 or isinstance(kind.element_type, ComplexType):
+            continue
+        ends = [uses.ends(value, *use) for use in calls if uses.writes(*use)]
+        before = [call for call, _ in calls]
+        numbers = tuple(
+            _number([n for n in along[0] if all(n in own for own in along)], before, entry, uses)
+            for along in zip(*ends, strict=True)
+        )
+        if _is_open(value, numbers):
+            yield value, numbers
+
+
+def _number(
+    among: Sequence[SSAValue], calls: Sequence[func.CallOp], entry: _Entry, uses: _Uses
+) -> SSAValue | None:
+    """One of some numbers that is known before all of these calls, and not written again."""
+    for number in sorted(among, key=lambda n: n not in entry.inputs):
+        if number in entry.inputs:
+            return number
+        written = [call for call, place in uses.of(number) or () if uses.writes(call, place)]
+        if len(written) != 1 or not _is_view(number, entry.arena):
+            continue
+        if all(written[0].is_before_in_block(call) for call in calls):
+            return number
+    return None
+
+
+def _is_open(value: SSAValue, numbers: Numbers) -> bool:
+    """Whether some elements of a buffer lie elsewhere where these are its extents."""
+    shape = shape_of(value)
+    known = [-1 if n is None or e == 1 else 0 for n, e in zip(numbers, shape, strict=False)]
+    return any(shape[axis] > 1 for axis in open_axes(known))
+
+
+def _keep_possible(wanted: dict[SSAValue, Numbers], kernels: Calls) -> None:
+    """Leave out buffers that some use needs in another layout; in place."""
+    while True:
+        gone: set[SSAValue] = set()
+        for kernel, calls in kernels.items():
+            found = _Kernel(kernel, calls, wanted)
+            possible = found.possible()
+            for call in calls:
+                bases = [before_reshapes(argument) for argument in call.arguments]
+                gone.update(
+                    base
+                    for place, base in enumerate(bases)
+                    if base in wanted and place not in possible
+                )
+                gone.update(_lying_otherwise(dict.fromkeys(bases), wanted))
+        if not gone:
+            return
+        for value in gone:
+            del wanted[value]
+
+
+def _lying_otherwise(
+    buffers: Iterable[SSAValue], wanted: Mapping[SSAValue, Numbers]
+) -> Iterator[SSAValue]:
+    """Those of a call's buffers that share memory with another one, which lies otherwise."""
+    views = [value for value in buffers if isinstance(value.owner, memref.ViewOp)]
+    for one, other in combinations(views, 2):
+        same = one.type == other.type and wanted.get(one) == wanted.get(other)
+        if not same and _overlap(one, other):
+            yield from (value for value in (one, other) if value in wanted)
+
+
+def _overlap(one: SSAValue, other: SSAValue) -> bool:
+    (first, end), (begin, last) = _span(one), _span(other)
+    return first < last and begin < end
+
+
+def _span(view: SSAValue) -> tuple[int, int]:
+    """The bytes of an arena that a view is of; all of them where that is not known."""
+    op, kind = view.owner, view.type
+    assert isinstance(op, memref.ViewOp) and isinstance(kind, MemRefType)
+    first = constant_integer(op.byte_shift)
+    return (0, sys.maxsize) if first is None else (first, first + byte_size(kind))
+
+
+class _Kernel:
+    """A kernel, and how what its calls pass lies in memory.
+
+    `extents` are those of buffers, in places of arguments, of which `new` are to come: for each its
+    value in each call.
+    """
+
+    def __init__(
+        self,
+        kernel: func.FuncOp,
+        calls: Sequence[func.CallOp],
+        wanted: Mapping[SSAValue, Numbers],
+    ) -> None:
+        self.kernel, self.calls = kernel, calls
+        self.new: list[tuple[SSAValue, ...]] = []
+        self.extents: dict[int, Extents] = {}
+        for place in range(len(kernel.body.block.args)):
+            passed = [_passed(call.arguments[place], wanted) for call in calls]
+            known = [numbers for numbers in passed if numbers is not None]
+            if len(known) == len(calls) and (own := self._agreed(known)) is not None:
+                self.extents[place] = own
+
+    def _agreed(self, passed: Sequence[Numbers]) -> Extents | None:
+        """Extents that are open in all calls or in none."""
+        found: list[int] = []
+        for along in zip(*passed, strict=True):
+            numbers = tuple(number for number in along if number is not None)
+            if len(numbers) not in (0, len(along)):
+                return None
+            found.append(self._place(numbers) if numbers else -1)
+        return tuple(found)
+
+    def _place(self, numbers: tuple[SSAValue, ...]) -> int:
+        """Which argument is this number in each call."""
+        arguments = list(zip(*(call.arguments for call in self.calls), strict=True))
+        if numbers in arguments:
+            return arguments.index(numbers)
+        if numbers not in self.new:
+            self.new.append(numbers)
+        return len(arguments) + self.new.index(numbers)
+
+    def _all_extents(self) -> dict[int, Extents]:
+        """Those of arguments of entries as well."""
+        known = {a.index: extents_of(a) for a in self.kernel.body.block.args}
+        return {n: e for n, e in known.items() if e is not None} | self.extents
+
+    def possible(self) -> frozenset[int]:
+        """The buffers that the kernel can touch so."""
+        if not self.extents:
+            return frozenset()
+        bad = refused(self.kernel, self._all_extents(), self.extents)
+        return frozenset(self.extents) - bad
+
+    def note(self) -> list[SSAValue]:
+        """Say so, and pass numbers that the kernel has not been given, which are returned."""
+        if not self.extents:
+            return []
+        block, noted = self.kernel.body.block, self._all_extents()
+        for numbers in self.new:
+            block.insert_arg(numbers[0].type, len(block.args)).name_hint = "extent"
+            for call, number in zip(self.calls, numbers, strict=True):
+                call.operands = [*call.operands, number]
+        if self.new:
+            self.kernel.update_function_type()
+            arguments = self.kernel.arg_attrs
+            if arguments is not None:
+                more = [DictionaryAttr({})] * len(self.new)
+                self.kernel.properties["arg_attrs"] = ArrayAttr([*arguments, *more])
+        note_extents(self.kernel, noted)
+        return [number for numbers in self.new for number in numbers]
+
+
+def _passed(passed: SSAValue, wanted: Mapping[SSAValue, Numbers]) -> Numbers | None:
+    """The extents of a buffer in the shape that a call has of it."""
+    value = before_reshapes(passed)
+    if value not in wanted:
+        return None
+    numbers = wanted[value]
+    axes = [-1 if number is None else axis for axis, number in enumerate(numbers)]
+    found = reshaped_extents(axes, value, passed, {})
+    return None if found is None else tuple(None if n < 0 else numbers[n] for n in found)
+
+
+def _keep(arena: BlockArgument, numbers: Iterable[SSAValue]) -> None:
+    """Give numbers places of their own, behind all others of an arena."""
+    kind = arena.type
+    assert isinstance(kind, MemRefType)
+    (size,) = kind.get_shape()
+    size = -(-size // ALIGNMENT) * ALIGNMENT
+    for number in numbers:
+        view = number.owner
+        assert isinstance(view, memref.ViewOp) and view.parent is not None
+        offset = constant_op(IntegerAttr(size, IndexType()))
+        view.parent.insert_op_before(offset, view)
+        view.operands[1] = offset.result
+        size += ALIGNMENT
+    if numbers:
+        Rewriter.replace_value_with_new_type(arena, MemRefType(i8, [size]))
