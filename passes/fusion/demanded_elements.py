@@ -27,6 +27,7 @@ from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounds import cut_of
 from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.loop.panels import lanes_of, panels_of
 from lamina.dialects.loop.read_limits import limits_of
 from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.fusion.element_limits import (
@@ -34,6 +35,7 @@ from lamina.passes.fusion.element_limits import (
     EVERYTHING,
     Demand,
     Limit,
+    PanelLimit,
     PointLimit,
     Points,
     Reach,
@@ -50,7 +52,8 @@ def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
     given, made = prod(shape_of(op.source)), prod(shape_of(op.result))
     if given == made:
         return demand
-    scaled = ((limit, *divmod(limit.stride * given, made)) for limit in demand if made)
+    plain = [limit for limit in demand if made and not isinstance(limit, PanelLimit)]
+    scaled = ((limit, *divmod(limit.stride * given, made)) for limit in plain)
     return frozenset(replace(limit, stride=stride) for limit, stride, rest in scaled if not rest)
 
 
@@ -100,7 +103,7 @@ class Demands:
             one, factor = self._multiples.get(end.count, (end.count, 1))
             if factor > 1:
                 yield replace(limit, end=Reach(one, factor))  # as windows in steps of it end
-            if factor > 1 and limit.extent % factor == 0:
+            if factor > 1 and limit.extent % factor == 0 and not isinstance(limit, PanelLimit):
                 yield Limit(factor * limit.stride, limit.extent // factor, Reach(one))
 
 
@@ -140,6 +143,7 @@ class NestDemand(MaskedPoints):
             index_map = nest.read_maps[number]
             limits = self.touched(value, index_map).limits(points)
             limits |= _window_limits(nest, shape_of(value), index_map, points)
+            limits |= _panel_limits(nest, shape_of(value), index_map, points)
             if nest.pad_values[number] is None:
                 limits |= _known_limits(nest, shape_of(value), index_map)
             demands.need(value, limits)
@@ -224,18 +228,47 @@ def _window_limits(
     """The elements that windows touch: along each dimension of a value, up to the last of those
     that begin at points within limits."""
     found: set[Limit] = set()
-    ends = {p.form.pure_dim: p for p in points if p.stride == 1 and p.extent == p.period}
+    whole = [p for p in points if p.stride == 1 and p.extent == p.period and not p.form.constant]
     accesses = zip(index_map.results, shape, row_major_strides(shape), strict=True)
     for expression, extent, stride in accesses:
         form = linear(expression, nest.extents)
-        for dim, step in () if form is None else form.terms:
-            point = ends.get(dim)
-            if form is None or point is None or step < 1 or point.extent != nest.extents[dim]:
+        if form is None:
+            continue
+        for point in whole if form.terms else ():
+            dim, unit = point.form.terms[0]
+            step, rest = divmod(form.coefficient(dim), unit)
+            others = form.add(point.form.scale(-step))
+            apart = {dim for dim, _ in point.form.terms}.isdisjoint(dim for dim, _ in others.terms)
+            if rest or step < 1 or not apart or point.form.range(nest.extents)[1] >= point.period:
                 continue
-            _, last = form.add(Linear.dim(dim).scale(-step)).range(nest.extents)
+            _, last = others.range(nest.extents)
             end, more = point.end, last + 1 - step
             end = step * end + more if isinstance(end, int) else end.then(step, more)
             found.add(Limit(stride, extent, end))
+    return frozenset(found)
+
+
+def _panel_limits(
+    nest: GenericOp, shape: Sequence[int], index_map: AffineMap, points: Points
+) -> Demand:
+    """The elements of panels along a dimension, `d floordiv 32` and `d mod 32`, that points within
+    limits read: digits of the dimension are lanes of some panels, or panels."""
+    axes = list(zip(index_map.results, shape, row_major_strides(shape), strict=True))
+    steps = {own: step for expr, _, step in axes if (own := lanes_of(expr)) is not None}
+    found: set[Limit] = set()
+    for expression, extent, stride in axes:
+        panels = panels_of(expression)
+        if panels is None or panels not in steps:
+            continue
+        dim, lanes = panels
+        for point in points:
+            if point.form != Linear.dim(dim) or point.period != nest.extents[dim]:
+                continue
+            if point.stride % lanes == 0:
+                found.add(Limit(stride * (point.stride // lanes), point.extent, point.end))
+            elif point.stride == 1 and (point.extent % lanes == 0 or point.extent == point.period):
+                groups = min(extent, -(-point.extent // lanes))
+                found.add(PanelLimit(stride, groups, point.end, steps[panels], lanes))
     return frozenset(found)
 
 

@@ -42,6 +42,15 @@ class Limit:
 
 
 @dataclass(frozen=True)
+class PanelLimit(Limit):
+    """Elements in panels of `lanes`, `lane` elements apart: the number of the panel, which is that
+    of a limit, times `lanes` plus the number in the panel is below `end`."""
+
+    lane: int
+    lanes: int
+
+
+@dataclass(frozen=True)
 class PointLimit:
     """Points of a nest at which `form // stride % extent` is below `end`.
 
@@ -147,6 +156,8 @@ class Touched:
         if limit.stride * limit.extent == 0:  # a tensor without elements
             return None
         form = self._digit(limit.stride, limit.extent)
+        if isinstance(limit, PanelLimit):
+            return self._in_panels(limit, form)
         if form is not None and form.terms:
             return PointLimit(form, limit.extent, 1, limit.extent, limit.end)
         for dim, step in self.offset.terms:
@@ -160,6 +171,13 @@ class Touched:
                 stride = limit.stride // step
                 return PointLimit(form, extent, stride, limit.extent, limit.end)
         return None
+
+    def _in_panels(self, limit: PanelLimit, panel: Linear | None) -> PointLimit | None:
+        lane = self._digit(limit.lane, limit.lanes)
+        if panel is None or lane is None:
+            return None
+        form, period = panel.scale(limit.lanes).add(lane), limit.extent * limit.lanes
+        return PointLimit(form, period, 1, period, limit.end) if form.terms else None
 
     def limits(self, points: Points) -> Demand:
         """The elements that points within limits touch, as far as these are digits of theirs."""

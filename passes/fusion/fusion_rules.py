@@ -36,7 +36,7 @@ from lamina.passes.cost.scratch_budget import (
     SCRATCH_BYTES,
 )
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
-from lamina.passes.fusion.open_rows import ENDS_LOST, is_open_inside, loses_open_rows
+from lamina.passes.fusion.open_rows import ENDS_LOST, is_open_inside, loses_open_rows, spreads_open
 from lamina.passes.fusion.position_masks import is_masked, is_position_mask
 from lamina.passes.fusion.slid_windows import is_slid_over
 from lamina.passes.fusion.turned_rows import TURNED_ROWS, turns_more
@@ -124,6 +124,8 @@ def align_rows(
     nests = (*members, op)
     has_products = any(map(is_product, nests))
     if said is None and is_open_inside(op, edges, own, in_windows=has_products):
+        return ENDS_LOST
+    if said is None and has_products and spreads_open(op, edges, dims):
         return ENDS_LOST
     shapes = [Contraction.of(nest) for nest in nests]
     if said is None and loses_open_rows(op, shapes[-1], dims):

@@ -19,7 +19,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.passes.cost.fusion_limits import MOST_KERNEL_COPIES
-from lamina.passes.fusion.element_limits import Limit, PointLimit, Reach
+from lamina.passes.fusion.element_limits import Limit, PanelLimit, PointLimit, Reach
 from lamina.passes.fusion.kernel_ends import KernelCall
 from lamina.passes.fusion.row_limits import RowLimit
 
@@ -96,7 +96,8 @@ def _key(limit: RowLimit | PointLimit | Limit) -> tuple[Any, ...]:
     if isinstance(limit, PointLimit):
         form = (limit.form.terms, limit.form.constant)
         return (*form, limit.period, limit.stride, limit.extent, *reach)
-    return (limit.stride, limit.extent, *reach)
+    panel = (limit.lane, limit.lanes) if isinstance(limit, PanelLimit) else ()
+    return (limit.stride, limit.extent, *reach, *panel)
 
 
 def _by_place(

@@ -29,7 +29,8 @@ class ProductEnds:
     """Digits that end at numbers of the call; None where all is computed."""
 
     panels: Digit | None = None
-    """The panels of columns."""
+    """The panels of columns, or groups of so many `together`."""
+    together: int = 1
     columns: Digit | None = None
     """The columns, of a last panel that is stored in part."""
     terms: Digit | None = None
@@ -53,9 +54,11 @@ class ProductEnds:
         if shape.panel is None or shape.pairs is not None:
             return ProductEnds(around=around)
         panels, count = None, _count(stage, shape.inner_column)
-        extent = -(-stage.extents[shape.inner_column] // shape.panel)
+        extent, together = -(-stage.extents[shape.inner_column] // shape.panel), 1
         if count is not None and extent > 1 and shape.panel > 1:
             panels = Digit(extent, count, shape.panel)
+        elif (lines := _lines(stage, shape.inner_column, shape.panel)) is not None:
+            panels, together = lines
         columns = None
         if count is not None and shape.panel > 1 and _leaves(stage, panel_mode=panel_mode):
             columns = Digit(stage.extents[shape.inner_column], count)
@@ -63,7 +66,8 @@ class ProductEnds:
         if end is None and panel_mode and not shape.task_packed:
             end = sum_end(shape)
         terms = None if end is None else Digit(stage.extents[end[0]], end[1])
-        return ProductEnds(panels, columns, terms, -1 if end is None else end[0], around)
+        dim = -1 if end is None else end[0]
+        return ProductEnds(panels, together, columns, terms, dim, around)
 
     def read(self, emit: Emitter, flat: Mapping[int, SSAValue]) -> ReadEnds:
         """The same, once the numbers of the call are read; `flat` are the arguments in memory."""
@@ -71,6 +75,7 @@ class ProductEnds:
             None if digit is None else ends_of(emit, [digit], flat)[0].end
             for digit in (self.panels, self.columns)
         )
+        panels = None if panels is None else emit.times(panels, self.together)
         terms = None  # there may be none, as in what is packed in front of the sum
         if self.terms is not None:
             terms = ends_of(emit, [self.terms], flat, least=0)[0].end
@@ -105,6 +110,16 @@ def _count(stage: Stage, column: int) -> int | None:
     forms = [bound.form for bound in ends_noted(stage.op, stage.op.extents).get(column, ())]
     numbers = [form.terms[0][0] - FIRST_COUNT for form in forms if form == _number(form)]
     return min(numbers, default=None)
+
+
+def _lines(stage: Stage, column: int, panel: int) -> tuple[Digit, int] | None:
+    """The lines that joined columns are made of, of which some count, and the panels of each; None
+    where panels have parts of several."""
+    digits = live_digits(stage.op).get(column, ())
+    if len(digits) < 2 or not digits[0].is_count:
+        return None
+    each, rest = divmod(stage.extents[column] // digits[0].extent, panel)
+    return None if rest or not each else (digits[0], each)
 
 
 def _number(form: Linear) -> Linear | None:

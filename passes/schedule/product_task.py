@@ -11,6 +11,7 @@ from lamina.dialects.loop.tiles import TILE_TERMS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
+from lamina.passes.schedule.narrow_panel import panel_block
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
 from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.points import over_points
@@ -133,7 +134,7 @@ class ProductTask(ABC):
 
                     def tiled_line(inner: Emitter, line: list[Index]) -> None:
                         env = line_env(inner, panel_env, line)
-                        tiles.block(inner, env, limits, at, terms, masked=masked)
+                        panel_block(tiles, inner, env, limits, at, terms, masked=masked)
                         if after_panel is not None and terms.is_last:
                             after_panel(inner, env, start, line)
 

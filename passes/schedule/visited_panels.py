@@ -12,12 +12,13 @@ from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument, SSAValue
-from xdsl.ir.affine import AffineBinaryOpExpr, AffineBinaryOpKind, AffineDimExpr, AffineMap
+from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.bounds import FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.live_rows import MOST_PANEL, Digit
+from lamina.dialects.loop.panels import panels_of
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.zero_axes import axis_alone
 from lamina.passes.fusion.element_limits import Demand, Reach
@@ -85,7 +86,7 @@ def _visited(plan: ProductPlan, stage: Stage, shape: Contraction, place: int) ->
         axis = axis_alone(stage.op, place, ends.dim)
         if axis is not None:
             yield Visited(axis, ends.terms)
-    if ends.panels is not None and place == shape.b:
+    if ends.panels is not None and ends.together == 1 and place == shape.b:
         axis = _axis_of(stage.op.read_maps[place], shape.inner_column, shape.panel or 1)
         if axis is not None:
             yield Visited(axis, ends.panels)
@@ -136,13 +137,7 @@ def _axis_of(index_map: AffineMap, dim: int, unit: int) -> int | None:
             if isinstance(expr, AffineDimExpr) and expr.position == dim:
                 others = [e for n, e in enumerate(index_map.results) if n != axis]
                 return None if any(dim in e.used_dims() for e in others) else axis
-        elif (
-            isinstance(expr, AffineBinaryOpExpr)
-            and expr.kind == AffineBinaryOpKind.FloorDiv
-            and isinstance(expr.lhs, AffineDimExpr)
-            and expr.lhs.position == dim
-            and str(expr.rhs) == str(unit)
-        ):
+        elif panels_of(expr) == (dim, unit):
             return axis
     return None
 
