@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from xdsl.dialects.builtin import MemRefType
 
@@ -21,6 +21,7 @@ from lamina.passes.schedule.choose_sweeps import (
 from lamina.passes.schedule.jammed_block import (
     JammedBlock,
     can_run_in_block,
+    row_last,
     turns_rows,
     with_row_inside,
 )
@@ -79,24 +80,24 @@ def choose_jammed_block(segment: list[Stage], around: BlockSurroundings) -> bool
 
 
 def choose_turned_block(segment: list[Stage], around: BlockSurroundings) -> bool:
-    """Whether the segment, a pointwise stage, runs for a block of rows at once, as it reads along
-    these; its schedule is decided then."""
+    """Whether the segment, a pointwise stage, runs for a block of rows at once, as it reads or
+    writes along these; its schedule is decided then."""
     (stage, *others), fits = segment, around.blocks.is_blocked and can_run_in_block(segment)
     if others or not fits or not stage.is_pointwise or stage.totals or stage.op.sources:
         return False
     if len(stage.inner) != 1 or stage.schedule.transpose is not None:
         return turns_rows(segment)
-    copy = with_row_inside(stage)
-    lanes = around.target.lanes(widest_bits([copy]))
-    if transposed_dim(copy, copy.inner[:1], copy.inner[1], lanes) is None:
-        return False
-    sweeps = group_sweeps([copy])
-    kept = around.block_memory(segment)
-    choose_sweeps(sweeps, SweepSurroundings(kept, around.target))
-    if copy.schedule.transpose != copy.inner[0]:
-        return False
-    stage.schedule = copy.schedule
-    return True
+    lanes, plain = around.target.lanes(widest_bits([stage])), with_row_inside(stage)
+    for copy in (plain, replace(plain, inner=row_last(plain.inner))):
+        if transposed_dim(copy, copy.inner[:1], copy.inner[1], lanes) is None:
+            continue
+        sweeps = group_sweeps([copy])
+        choose_sweeps(sweeps, SweepSurroundings(around.block_memory(segment), around.target))
+        if copy.schedule.transpose == copy.inner[0]:
+            stage.schedule = copy.schedule
+            return True
+        copy.schedule = stage.schedule
+    return False
 
 
 def _choose_windows_ahead(stage: Stage, memory: Memory, target: Target) -> None:

@@ -39,8 +39,17 @@ def jams_rows(segment: Sequence[Stage]) -> bool:
 
 
 def turns_rows(segment: Sequence[Stage]) -> bool:
-    """Whether a stage reads along the last row of the kernel, in squares that are turned."""
-    return any(stage.schedule.transpose in stage.rows[-1:] for stage in segment)
+    """Whether a stage reads or writes along the last row of the kernel, in squares that are
+    turned."""
+    return any(s.schedule.transpose in s.rows[-1:] or _runs_along_rows(s) for s in segment)
+
+
+def _runs_along_rows(stage: Stage) -> bool:
+    """Whether vectors of a stage run along the last row of the kernel, and its columns lie side by
+    side in what it reads."""
+    vectors = stage.schedule.vectorize
+    turned = stage.schedule.transpose is not None and vectors is not None
+    return turned and vectors is not None and vectors.dim in stage.rows[-1:]
 
 
 def runs_in_block(segment: Sequence[Stage]) -> bool:
@@ -49,8 +58,15 @@ def runs_in_block(segment: Sequence[Stage]) -> bool:
 
 
 def with_row_inside(stage: Stage) -> Stage:
-    """A copy whose first loop is the last row of the kernel."""
-    return replace(stage, rows=stage.rows[:-1], inner=(stage.rows[-1], *stage.inner))
+    """A copy whose first loop is the last row of the kernel, or its last one if vectors run along
+    that in squares that are turned."""
+    rows, inner = stage.rows[:-1], (stage.rows[-1], *stage.inner)
+    return replace(stage, rows=rows, inner=row_last(inner) if _runs_along_rows(stage) else inner)
+
+
+def row_last(inner: tuple[int, ...]) -> tuple[int, ...]:
+    """Loops, of which the first one goes along rows, with that one as the last."""
+    return (*inner[1:], inner[0])
 
 
 @dataclass(frozen=True)
@@ -78,11 +94,12 @@ class JammedBlock:
         if turns_rows(self.segment):
             end_loops(sweeps, memory)
             for sweep in sweeps:  # blocks begin and end at any row
-                memory.ends[sweep] = {0: (), **memory.ends.get(sweep, {})}
+                place = sweep.order[sweep.stages[0]].index(copies[sweep.stages[0]].rows[-1])
+                memory.ends[sweep] = {place: (), **memory.ends.get(sweep, {})}
         windows = column_windows(list(copies), self.blocks.size)
         allocate_scratch(emit, sweeps, memory, self.outputs, windows)
         own = {copy: {**envs[stage], FIRST_WINDOW: rows[0]} for copy, stage in copies.items()}
-        bounds = {sweep: {sweep.stages[0].inner[0]: rows} for sweep in sweeps}
+        bounds = {sweep: {copies[sweep.stages[0]].rows[-1]: rows} for sweep in sweeps}
         RowSegment(sweeps, memory, self.outputs).run(emit, own, bounds)
 
     def _verify(self, *, divided: bool) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.ended_dims import ended_in
-from lamina.passes.schedule.jammed_block import jams_rows
+from lamina.passes.schedule.jammed_block import runs_in_block
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.product_ends import ProductEnds
@@ -64,6 +64,6 @@ def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
             found.update((s.op, {s.inner[0]: count}) for s in followers)
     if not plan.panel_mode and not any(stage.totals for stage in plan.stages):
         for segment in plan.segments:
-            if not jams_rows(segment):
+            if not runs_in_block(segment):
                 found.update(ended_in(segment))
     return found
