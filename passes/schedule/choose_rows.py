@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from itertools import takewhile
 from math import prod
 
@@ -46,7 +46,14 @@ from lamina.passes.schedule.choose_sweeps import (
 from lamina.passes.schedule.jammed_rows import has_gaps
 from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Memory, Sweep
-from lamina.passes.schedule.stages import Stage, collapse_rows, take_inner, task_rows, turn_rows
+from lamina.passes.schedule.stages import (
+    Access,
+    Stage,
+    collapse_rows,
+    take_inner,
+    task_rows,
+    turn_rows,
+)
 from lamina.passes.schedule.sweep_legality import only_reduces, verify_common_loop
 from lamina.passes.schedule.sweeps import (
     column_windows,
@@ -237,11 +244,22 @@ def _line_in(
 
 def _shares_columns(stage: Stage) -> bool:
     """Whether a light reduction reads something along its last row, the columns, that is the same
-    for all positions of the row in front of it."""
+    for all positions of the row in front of it, or for some of them, as windows overlap."""
     line, column = stage.rows[-2:]
     if stage.is_pointwise or stage.op.sources or body_cost(stage.op) > LIGHT_BODY:
         return False
-    return any(r.stride(column) and not r.stride(line) for r in stage.reads)
+    return any(
+        r.stride(column) and (not r.stride(line) or _slides(r, line, stage.reduced))
+        for r in stage.reads
+    )
+
+
+def _slides(read: Access, line: int, reduced: Collection[int]) -> bool:
+    """Whether windows over what is reduced slide along a dimension in steps of one."""
+    return any(
+        form.coefficient(line) == 1 and any(form.coefficient(d) == 1 for d in reduced)
+        for form in read.axes
+    )
 
 
 def _kept_bytes(stage: Stage, outputs: set[SSAValue], inner: int = 1) -> int:

@@ -125,6 +125,12 @@ class Memory:
                 total = emit.plus(total, emit.times(stride, factor))
         return total
 
+    def open_steps(self, form: Linear) -> dict[int, tuple[SSAValue, int | None]]:
+        """Of pseudo-dimensions of an offset the stride that is a value, and the dimension whose
+        position it is multiplied by; None for 1."""
+        steps = {number: key for key, number in self._steps.items()}
+        return {number: steps[number] for number, _ in form.terms if number <= FIRST_STEP}
+
     def form(self, access: Access, vector_dim: int | None) -> Linear:
         """The offset form of an access without its term in the vector dimension."""
         form = self.layout(access)

@@ -7,7 +7,7 @@ offsets are compared as a value and a number.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 
 from xdsl.ir import SSAValue
@@ -50,28 +50,48 @@ class SharedLoads:
     def load(self, emit: Emitter, access: Access, env: Env, where: Elements) -> Lane:
         """The elements of an access at a position; `where` says all but where they begin."""
         form = self.memory.layout(access)
-        parts = {dim: self.positions.split(env[dim]) for dim, _ in form.terms if dim in env}
-        shift = sum(step * parts[dim][1] for dim, step in form.terms if dim in parts)
-        start = tuple((dim, step, parts.get(dim, (None, 0))[0]) for dim, step in form.terms)
-        key = access.memory, start, form.constant + shift, where.stride, where.lanes, where.mask
+        walk = self._walk(form, env)
+        shift = form.constant + walk.shift
+        key = access.memory, walk.start, shift, walk.shifts, where.stride, where.lanes, where.mask
         found = self._made.get(key)
         if found is None:
-            at = emit.plus(self._start(emit, access, form, env, parts), form.constant + shift)
+            at = emit.plus(self._start(emit, access, form, walk), shift)
+            for stride, number in walk.shifts:
+                at = emit.plus(at, emit.times(stride, number))
             elements = Elements(where.memory, at, where.stride, where.lanes, where.mask)
             found = self._made[key] = load(emit, elements)
         return found
 
-    def _start(
-        self,
-        emit: Emitter,
-        access: Access,
-        form: Linear,
-        env: Env,
-        parts: Mapping[int, tuple[Index, int]],
-    ) -> Index:
-        """The offset but for what is a number."""
+    def _walk(self, form: Linear, env: Env) -> _Walk:
+        opened = self.memory.open_steps(form)
+        parts = {dim: self.positions.split(at) for dim, at in env.items()}
+        shift, shifts = 0, dict[SSAValue, int]()
+        start: list[tuple[int, int, Index | None]] = []
+        for dim, step in form.terms:
+            stride, along = opened.get(dim, (None, dim))
+            base, number = parts.get(along, (None, 0)) if along is not None else (None, 0)
+            start.append((dim, step, base))
+            if stride is None:
+                shift += step * number
+            elif number:
+                shifts[stride] = shifts.get(stride, 0) + step * number
         bases = {**env, **{dim: base for dim, (base, _) in parts.items()}}
-        key = access.memory, tuple((d, c, bases.get(d)) for d, c in form.terms)
+        return _Walk(tuple(start), shift, tuple(shifts.items()), bases)
+
+    def _start(self, emit: Emitter, access: Access, form: Linear, walk: _Walk) -> Index:
+        """The offset but for what is a number."""
+        key = access.memory, walk.start
         if key not in self._starts:
-            self._starts[key] = self.memory.at(emit, Linear(form.terms), bases)
+            self._starts[key] = self.memory.at(emit, Linear(form.terms), walk.bases)
         return self._starts[key]
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """An offset at a position: terms with what positions are known by, and numbers behind these,
+    of elements and of strides that are values."""
+
+    start: tuple[tuple[int, int, Index | None], ...]
+    shift: int
+    shifts: tuple[tuple[SSAValue, int], ...]
+    bases: Env
