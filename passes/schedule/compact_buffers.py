@@ -91,6 +91,7 @@ class CompactBuffersPass(ModulePass):
             given += _Kernel(kernel, calls, wanted).note()
         for entry in arenas:
             _keep(entry.arena, dict.fromkeys(n for n in given if _is_view(n, entry.arena)))
+            entry.function.update_function_type()
 
 
 @dataclass(frozen=True)
