@@ -290,18 +290,23 @@ class _ImportedOpenGraph:
         with compiling():
             return padding_of_program(module)
 
-    def padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
+    def padded(
+        self, bounds: Mapping[str, int], numbers: Collection[str], ways: Mapping[str, str]
+    ) -> Call:
         with compiling():
-            return self._compile(bounds, numbers)
+            return self._compile(bounds, numbers, ways)
 
-    def _compile_here(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
+    def _compile_here(
+        self, bounds: Mapping[str, int], numbers: Collection[str], ways: Mapping[str, str]
+    ) -> Call:
         module, places = self._imported.module.clone(), list(self._imported.inputs)
         main = function_named(module, "main")
         assert main is not None
         known = CallSizes(main).names
         bind_sizes(module, {name: bounds[name] for name in numbers if name in known})
         sizes = CallSizes(main, _inputs(main))
-        module = padded_program(module, {text: bounds[text] for text in sizes.names})
+        bounded = {text: bounds[text] for text in sizes.names}
+        module = padded_program(module, bounded, ways=ways)
         inputs = [*places, *range(self._count, self._count + len(sizes.names))]
         graph = replace(self._imported, module=module, inputs=inputs)
         return self._call(graph, open_arguments(sizes, places, bounds))

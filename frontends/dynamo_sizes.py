@@ -35,7 +35,7 @@ from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.dispatch.open_inputs import OpenSize
 from lamina.runtime.native_choice import open_extents
-from lamina.runtime.size_versions import MOST_SETS, Sizes, Version, Versions
+from lamina.runtime.size_versions import MOST_SETS, Sizes, Version, Versions, Ways
 
 Call = Callable[[list[Any]], list[Any]]
 """A compiled graph, called with the list of its arguments, which it empties."""
@@ -53,7 +53,7 @@ class OpenGraph(Protocol):
         """
         ...
 
-    def padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
+    def padded(self, bounds: Mapping[str, int], numbers: Collection[str], ways: Ways) -> Call:
         """A call for sizes up to bounds, and for single `numbers`.
 
         It raises OtherSizesError for arguments whose sizes are others.
@@ -220,9 +220,9 @@ class SizedDynamoCall:
                 reason = str(error).partition("\n")[0]
         raise UnsupportedError("torch.compile(backend='lamina')", reason)
 
-    def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Call:
+    def _padded(self, bounds: Mapping[str, int], numbers: Collection[str], ways: Ways) -> Call:
         assert self._imported is not None
-        return with_numbers(self._imported.padded(bounds, numbers), self._graph)
+        return with_numbers(self._imported.padded(bounds, numbers, ways), self._graph)
 
     def _copied(self) -> fx.GraphModule:
         copied = fx.Graph()

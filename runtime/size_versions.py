@@ -157,8 +157,12 @@ most first: batches of images give way before the images do."""
 Make = Callable[[Mapping[str, int]], Any]
 """Compiles a version for sizes by their names."""
 
-MakePadded = Callable[[Mapping[str, int], Collection[str]], Any]
-"""Compiles a version for all sizes up to some, but single numbers of certain ones."""
+Ways = Mapping[str, str]
+"""Of sizes, what `lamina.padding` says."""
+
+MakePadded = Callable[[Mapping[str, int], Collection[str], Ways], Any]
+"""Compiles a version for all sizes up to some, but single numbers of certain ones, padded in the
+ways that `lamina.padding` has."""
 
 
 class Versions:
@@ -265,7 +269,7 @@ class Versions:
             key = (tuple(bounds.values()), *numbers)
             if key in self._padded:
                 return self._padded[key]
-            made = self._make_padded(bounds, numbers)
+            made = self._make_padded(bounds, numbers, padding.ways)
         except InputError as error:
             # The padding was tried with other numbers for what is exact, and other bounds.
             raise UnsupportedError("room for more", str(error).partition("\n")[0]) from None

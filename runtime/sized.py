@@ -17,7 +17,7 @@ from lamina.passes.contracts.argument_sizes import size_names
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import COMPACT
 from lamina.passes.contracts.size_hints import hints_of
-from lamina.passes.contracts.size_padding import EXACT
+from lamina.passes.contracts.size_padding import EXACT, set_padding
 from lamina.passes.contracts.stages import stages_of
 from lamina.passes.contracts.symbolic_shapes import says_more_of_results
 from lamina.passes.refusal import unsupported
@@ -85,8 +85,10 @@ class SizedCompiled(SizedCalls):
         bind_sizes(module, sizes)
         return self._compiled(module, self.structure)
 
-    def _padded(self, bounds: Mapping[str, int], numbers: Collection[str]) -> Compiled:
-        module = padded_program(self._module, bounds, numbers)
+    def _padded(
+        self, bounds: Mapping[str, int], numbers: Collection[str], ways: Mapping[str, str]
+    ) -> Compiled:
+        module = padded_program(self._module, bounds, numbers, ways)
         structure = Padded(self, bounds, numbers)
         made = self._compiled(module, structure)
         structure.compact = compact_inputs(made.inputs)
@@ -122,10 +124,14 @@ def loops_of(module: ModuleOp) -> ModuleOp:
 
 
 def padded_program(
-    module: ModuleOp, bounds: Mapping[str, int], numbers: Collection[str] = ()
+    module: ModuleOp,
+    bounds: Mapping[str, int],
+    numbers: Collection[str] = (),
+    ways: Mapping[str, str] | None = None,
 ) -> ModuleOp:
     """The program for sizes up to `bounds`, with an input for each; the sizes `numbers` are what
-    `bounds` says. Its arguments are padded, but for those that it takes as they are.
+    `bounds` says. Its arguments are padded, but for those that it takes as they are. `ways` are
+    those of `lamina.padding`, of sizes that it has and of others.
 
     A program at `aten` is padded there, one of a lower layer as loops. Raises UnsupportedError for
     ops that take no padding, and for programs with sizes for which stages pay more than room does.
@@ -135,6 +141,11 @@ def padded_program(
     if numbers:
         bind_sizes(module, {name: bounds[name] for name in numbers})
     limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
+    main = function_named(module, "main")
+    assert main is not None
+    if ways is not None:
+        sizes = size_names(arguments_of(main))
+        set_padding(main, {name: way for name, way in ways.items() if name in sizes})
     if is_above:
         lower(module, "aten", "functional", Target.host())
     else:

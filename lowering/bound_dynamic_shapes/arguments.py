@@ -38,7 +38,7 @@ from lamina.passes.contracts.argument_sizes import (
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import COUNTS, LEAST
 from lamina.passes.contracts.size_hints import set_hints
-from lamina.passes.contracts.size_padding import set_padding
+from lamina.passes.contracts.size_padding import ROWS, padding_of, set_padding
 from lamina.passes.refusal import unsupported
 
 
@@ -51,10 +51,13 @@ def bound_arguments(function: FuncOp, state: State) -> None:
     first = function.body.block.first_op
     assert first is not None
     b = BoundBuilder(first, state)
+    ways = padding_of(function)
     counts, arguments = pad_arguments(function)
     for name, count in counts.items():
         state.least[count] = name.range.least
         state.inputs[count] = count_name(name.text)
+        if ways.get(name.text) == ROWS:
+            state.rows.add(count)
     for one in arguments:
         sizes = [_count(extent, counts, b) for extent in one.shape]
         if isinstance(one.given.type, TensorType):

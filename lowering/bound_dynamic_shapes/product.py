@@ -233,10 +233,14 @@ def _rows_apart(
     """A product of rows in two padded dimensions, the longer of which is walked as the inner one.
 
     Blocks of rows lie along the inner one: rows of few samples behind each position would lie
-    between padding.
+    between padding. How many samples there is room for tells nothing of those that calls bring:
+    positions that ops mask are the longer ones. Of two alike, the bounds tell.
     """
-    shape = tensor.shape
-    if tensor.dynamic_dims[:2] != [0, 1] or tensor.rank != 3 or shape[0] <= shape[1]:
+    if tensor.dynamic_dims[:2] != [0, 1] or tensor.rank != 3:
+        return multiply(tensor.value)
+    outer, inner = (size in b.state.rows for size in tensor.sizes[:2])
+    shorter_inner = tensor.shape[0] > tensor.shape[1] if outer == inner else inner
+    if not shorter_inner:
         return multiply(tensor.value)
     turned = multiply(b("permute.default", tensor.value, [1, 0, 2]))
     return b("permute.default", turned, [1, 0, 2])

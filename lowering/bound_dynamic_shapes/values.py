@@ -116,6 +116,8 @@ class State:
     """Those of the function that have become padded tensors, by their names."""
     inputs: dict[SSAValue, str] = field(default_factory=dict[SSAValue, str])
     """The names of the inputs that hold sizes."""
+    rows: set[SSAValue] = field(default_factory=set[SSAValue])
+    """Those of them that `lamina.padding` says no op masks."""
     limits: dict[object, int] = field(default_factory=dict[object, int])
     """Upper bounds that the program itself checks; keys are made by `limit_key`."""
     checks: list[tuple[SSAValue, str]] = field(default_factory=list[tuple[SSAValue, str]])

@@ -24,7 +24,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, ReadOp, ReshapeOp, YieldOp
-from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.loop.access import flatten, row_major_strides, shape_of
 from lamina.dialects.loop.bounds import cut_of
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.panels import lanes_of, panels_of
@@ -146,6 +146,7 @@ class NestDemand(MaskedPoints):
             limits |= _panel_limits(nest, shape_of(value), index_map, points)
             if nest.pad_values[number] is None:
                 limits |= _known_limits(nest, shape_of(value), index_map)
+                limits |= _gap_limits(nest, shape_of(value), index_map)
             demands.need(value, limits)
         for value, argument in zip(nest.sources, arguments[len(nest.inputs) :], strict=True):
             reads = [use.operation for use in argument.uses]
@@ -281,6 +282,26 @@ def _known_limits(nest: GenericOp, shape: Sequence[int], index_map: AffineMap) -
         end = extent if form is None or 0 in nest.extents else form.range(nest.extents)[1] + 1
         if end < extent:
             found.add(Limit(stride, extent, end))
+    return frozenset(found)
+
+
+def _gap_limits(nest: GenericOp, shape: Sequence[int], index_map: AffineMap) -> Demand:
+    """The elements between the steps of two dimensions that any points read, where not all are: of
+    `[d0 * 256, d1]` the first of each 256 rows."""
+    forms = [linear(expression, nest.extents) for expression in index_map.results]
+    if 0 in nest.extents or any(form is None for form in forms):
+        return EVERYTHING
+    offset = flatten([form for form in forms if form is not None], shape)
+    terms = sorted(((s, nest.extents[d]) for d, s in offset.terms if nest.extents[d] > 1))
+    if offset.constant < 0 or any(step < 1 for step, _ in terms):
+        return EVERYTHING
+    found: set[Limit] = set()
+    inner, behind = 1, 0
+    for step, extent in terms:
+        last = offset.constant % step + behind
+        if last < step and step % inner == 0 and last // inner + 1 < step // inner:
+            found.add(Limit(inner, step // inner, last // inner + 1))
+        inner, behind = step * extent, behind + step * (extent - 1)
     return frozenset(found)
 
 

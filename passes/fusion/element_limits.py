@@ -17,15 +17,22 @@ from lamina.dialects.loop.linear import Linear, linear
 
 @dataclass(frozen=True)
 class Reach:
-    """`factor` times the number in `count`, and `offset`."""
+    """`factor` times the number in `count`, and `offset`; `least` at least, if that is not 0."""
 
     count: SSAValue
     factor: int = 1
     offset: int = 0
+    least: int = 0
 
     def then(self, factor: int, offset: int) -> Reach:
         """`factor` times this, and `offset`."""
-        return Reach(self.count, factor * self.factor, factor * self.offset + offset)
+        least = factor * self.least + offset if self.least else 0
+        return Reach(self.count, factor * self.factor, factor * self.offset + offset, max(0, least))
+
+    def at(self, number: int) -> int:
+        """Where it is if `count` holds this number."""
+        end = self.factor * number + self.offset
+        return max(end, self.least) if self.least else end
 
 
 End = Reach | int
@@ -81,7 +88,8 @@ _Prefix = TypeVar("_Prefix", Limit, PointLimit)
 
 
 def joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Prefix]:
-    """The limits that hold of both: of two ends that differ by a number the later one."""
+    """The limits that hold of both: of two ends that differ by a number, or one of which is known,
+    the later one."""
     found = set(one & other)
     for limit in one - other:
         for also in other - one:
@@ -92,12 +100,18 @@ def joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Pre
 
 
 def _later(one: End, other: End) -> End | None:
-    """The later of two ends that differ by a number."""
-    if isinstance(one, int) or isinstance(other, int):
-        return max(one, other) if isinstance(one, int) and isinstance(other, int) else None
+    """The later of two ends that differ by a number, or one of which is known."""
+    if isinstance(one, int):
+        one, other = other, one
+    if isinstance(one, int):
+        assert isinstance(other, int)
+        return max(one, other)
+    if isinstance(other, int):
+        return replace(one, least=max(one.least, other))
     if (one.count, one.factor) != (other.count, other.factor):
         return None
-    return one if one.offset > other.offset else other
+    least = max(one.least, other.least)
+    return replace(one, offset=max(one.offset, other.offset), least=least)
 
 
 def agreed(found: Sequence[Points | None]) -> Points | None:

@@ -307,6 +307,11 @@ def common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
     ]
 
 
+def _by_form(one: tuple[PointLimit, Reach]) -> tuple[object, ...]:
+    point, end = one
+    return point.form.terms, end.factor, end.offset, end.least
+
+
 def kept_bounds(
     nest: GenericOp, calls: Sequence[KernelCall], known: Numbers
 ) -> dict[int, list[Bound]]:
@@ -314,7 +319,7 @@ def kept_bounds(
     agreed = Points.intersection(*(call.points.get(nest, Points()) for call in calls))
     found: dict[int, list[Bound]] = {}
     ends = [(point, point.end) for point in agreed if isinstance(point.end, Reach)]
-    for point, end in sorted(ends, key=lambda p: (p[0].form.terms, p[1].factor, p[1].offset)):
+    for point, end in sorted(ends, key=_by_form):
         dim = point.form.pure_dim
         if dim is None or dim in rows_of(nest) or point.form != Linear.dim(dim):
             continue

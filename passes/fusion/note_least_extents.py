@@ -98,4 +98,4 @@ def _least_end(end: End, extent: int, least: dict[SSAValue, int]) -> int:
     if isinstance(end, int):
         return min(end, extent)
     number = least.get(end.count, 1)
-    return min(extent, max(1, end.factor * number + end.offset)) if end.factor > 0 else 1
+    return min(extent, max(1, end.at(number))) if end.factor > 0 else 1

@@ -127,7 +127,7 @@ class CountFacts:
         if isinstance(end, int):
             return end
         most = self.most.get(end.count)
-        return None if most is None or end.factor < 0 else end.factor * most + end.offset
+        return None if most is None or end.factor < 0 else end.at(most)
 
     def through(self, kernel: func.FuncOp) -> Sequence[SSAValue]:
         """Follow the ops of a kernel; gives what it returns."""
@@ -286,7 +286,7 @@ class Ends:
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[tuple[int, int], str] = {}
+        self._names: dict[tuple[int, int, int], str] = {}
         functions = (op for op in block_ops(module.body.block) if isinstance(op, func.FuncOp))
         self._first = sum(op.sym_name.data.startswith("reach_") for op in functions)
         self._made: dict[Reach, SSAValue] = {}
@@ -297,7 +297,7 @@ class Ends:
             return end.count
         found = self._made.get(end)
         if found is None:
-            name = self._function(end.factor, end.offset)
+            name = self._function(end.factor, end.offset, end.least)
             made = func.CallOp(name, [end.count], [_NUMBER])
             block = call.parent
             assert block is not None
@@ -311,14 +311,15 @@ class Ends:
             found = self._made[end] = made.res[0]
         return found
 
-    def _function(self, factor: int, offset: int) -> str:
+    def _function(self, factor: int, offset: int, least: int) -> str:
         """A kernel of one number."""
-        key = (factor, offset)
+        key = (factor, offset, least)
         if key not in self._names:
             name = self._names[key] = f"reach_{len(self._names) + self._first}"
             body = Block(arg_types=[i64])
             value: SSAValue = body.args[0]
-            for kind, number in ((arith.MuliOp, factor), (arith.AddiOp, offset)):
+            steps = [(arith.MuliOp, factor), (arith.AddiOp, offset)]
+            for kind, number in [*steps, (arith.MaxSIOp, least)] if least else steps:
                 constant = arith.ConstantOp(IntegerAttr(number, i64))
                 step = kind(value, constant.result)
                 body.add_ops([constant, step])

@@ -45,7 +45,8 @@ def row_limits(points: Points, rows: Sequence[int], extents: Sequence[int]) -> f
 
 def by_place(limit: RowLimit) -> tuple[int, ...]:
     """Outermost first; of several ends of one digit, one that needs no arithmetic."""
-    return limit.place, -limit.stride, limit.end.factor, abs(limit.end.offset), limit.end.offset
+    end = limit.end
+    return limit.place, -limit.stride, end.factor, abs(end.offset), end.offset, end.least
 
 
 def digits_of(

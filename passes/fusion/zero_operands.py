@@ -73,4 +73,6 @@ def zeros_in(nest: GenericOp, place: int, dim: int, calls: Sequence[KernelCall])
         and isinstance(limit.end, Reach)
         and all(call.knows(limit.end.count) for call in calls)
     )
-    return dict.fromkeys(sorted(ends, key=lambda e: (e.factor, e.offset)), (read.index, axis))
+    return dict.fromkeys(
+        sorted(ends, key=lambda e: (e.factor, e.offset, e.least)), (read.index, axis)
+    )

@@ -98,3 +98,29 @@ def test_products_end_at_the_batches_of_a_call(model: nn.Module, length: int) ->
     assert len(products) >= 4
     unlimited = [line for line in products if "live = [" not in line]
     assert not unlimited, re.sub(r"attributes.*", "", unlimited[0])
+
+
+class Pooled(nn.Module):
+    """What a layer makes, and a product of its first position, as of a classifier's token."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer, self.pool = Layer(), nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """(batch, length, width) in; that, and (batch, width), out."""
+        made = self.layer(x)
+        return made, torch.tanh(self.pool(made[:, 0]))
+
+
+def test_the_first_position_is_read_beside_those_that_count() -> None:
+    torch.manual_seed(0)
+    model = Pooled().eval()
+    torch._dynamo.reset()
+    with torch.no_grad():
+        compiled = torch.compile(model, backend="lamina", dynamic=True)
+        compiled(torch.full((5, 250, WIDTH), float("nan")))  # what padding holds from now on
+        for batch, length in ((2, 2), (3, 31), (4, 100), (5, 250)):
+            x = torch.randn(batch, length, WIDTH)
+            for made, wanted in zip(compiled(x), model(x), strict=True):
+                torch.testing.assert_close(made, wanted, rtol=1e-4, atol=1e-5)

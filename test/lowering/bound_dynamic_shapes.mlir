@@ -92,3 +92,26 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = aten.relu.default(%x) : (tensor<4xf32>) -> tensor<4xf32>
   func.return %r : tensor<4xf32>
 }
+
+// -----
+
+// Rows of two open dimensions: what ops mask is walked as the inner one, however many samples there is room for.
+
+// CHECK-LABEL: @main
+// CHECK-NOT:     permute
+// CHECK:         aten.linear.default
+// CHECK-NOT:     permute
+// CHECK:         func.return
+func.func @main(%x: tensor<?x?x8xf32> {lamina.dims = [#lamina.size<b in [0, 64]>, #lamina.size<n in [0, 16]>]}, %w: tensor<8x8xf32>) -> tensor<?x?x8xf32> attributes {lamina.padding = {b = "rows", n = "masked"}} {
+  %r = aten.linear.default(%x, %w) : (tensor<?x?x8xf32>, tensor<8x8xf32>) -> tensor<?x?x8xf32>
+  func.return %r : tensor<?x?x8xf32>
+}
+
+// -----
+
+// CHECK-LABEL: @main
+// CHECK:         aten.permute.default(%x, dims = [1, 0, 2])
+func.func @main(%x: tensor<?x?x8xf32> {lamina.dims = [#lamina.size<n in [0, 16]>, #lamina.size<b in [0, 64]>]}, %w: tensor<8x8xf32>) -> tensor<?x?x8xf32> attributes {lamina.padding = {b = "rows", n = "masked"}} {
+  %r = aten.linear.default(%x, %w) : (tensor<?x?x8xf32>, tensor<8x8xf32>) -> tensor<?x?x8xf32>
+  func.return %r : tensor<?x?x8xf32>
+}

@@ -270,3 +270,80 @@ func.func private @slice(%x: tensor<1024x8xf32>) -> tensor<16x63x8xf32> attribut
   }
   func.return %0 : tensor<16x63x8xf32>
 }
+
+// -----
+
+// The first row of each batch is read beside those that count: rows end at their number, but behind that row at least.
+// CHECK-LABEL: @main
+// CHECK:         [[N:%\S+]] = func.call @reach_0(%n)
+// CHECK:         func.call @rows(%x, {{.*}}[[N]]
+func.func @main(%x: tensor<8x64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64x4xf32> {lamina.sizes = [-1, 0, -1]}, tensor<8x4xf32>, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @rows(%x) : (tensor<8x64x4xf32>) -> tensor<512x4xf32>
+  %1 = loop.reshape %0 : tensor<512x4xf32> -> tensor<8x64x4xf32>
+  %2 = func.call @first(%0) : (tensor<512x4xf32>) -> tensor<8x4xf32>
+  %3 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2, %3 : tensor<8x64x4xf32>, tensor<8x4xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @rows(
+// CHECK:         live = [8, arg1 of 64, 4]
+func.func private @rows(%x: tensor<8x64x4xf32>) -> tensor<512x4xf32> attributes {lamina.kernel} {
+  %0 = loop.reshape %x : tensor<8x64x4xf32> -> tensor<512x4xf32>
+  %1 = loop.generic (d0, d1) in [512, 4] reads(%0[d0, d1] : tensor<512x4xf32>) writes([d0, d1] store : tensor<512x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %1 : tensor<512x4xf32>
+}
+func.func private @first(%x: tensor<512x4xf32>) -> tensor<8x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [8, 4] reads(%x[d0 * 64, d1] : tensor<512x4xf32>) writes([d0, d1] store : tensor<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<8x4xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
+// CHECK-LABEL: func.func private @reach_0(
+// CHECK:         arith.maxsi
+
+// -----
+
+// Another reader takes all rows: nothing ends.
+// CHECK-LABEL: @main
+func.func @main(%x: tensor<8x64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<8x64x4xf32> {lamina.sizes = [-1, 0, -1]}, tensor<8x64x4xf32>, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @both(%x) : (tensor<8x64x4xf32>) -> tensor<8x64x4xf32>
+  %1 = func.call @more(%0) : (tensor<8x64x4xf32>) -> tensor<8x64x4xf32>
+  %2 = func.call @number(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %1, %2 : tensor<8x64x4xf32>, tensor<8x64x4xf32>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @both(
+// CHECK-NOT:     live
+// CHECK:       func.func private @more(
+func.func private @both(%x: tensor<8x64x4xf32>) -> tensor<8x64x4xf32> attributes {lamina.kernel} {
+  %1 = loop.generic (d0, d1, d2) in [8, 64, 4] reads(%x[d0, d1, d2] : tensor<8x64x4xf32>) writes([d0, d1, d2] store : tensor<8x64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %1 : tensor<8x64x4xf32>
+}
+func.func private @more(%x: tensor<8x64x4xf32>) -> tensor<8x64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [8, 64, 4] reads(%x[d0, d1, d2] : tensor<8x64x4xf32>) writes([d0, d1, d2] store : tensor<8x64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<8x64x4xf32>
+}
+func.func private @number(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
