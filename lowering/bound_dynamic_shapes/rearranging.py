@@ -111,7 +111,16 @@ def _inferred(tensor: Bounded, sizes: list[Number], b: BoundBuilder) -> Number:
             unmatched.append(size)
         else:
             del left[match]
+    counts = [size for size in unmatched if size.constant is None]
+    (held, _), (given, others) = factors(*unmatched), factors(*left)
+    if not others and given and held % given == 0 and _is_constant_part(unmatched, held):
+        return b.product(*counts, known(held // given))
     return _quotient(b.product(*unmatched), left, b)
+
+
+def _is_constant_part(sizes: list[Number], constant: int) -> bool:
+    """Whether a constant is the product of the constants among sizes: none hides in a count."""
+    return prod(size.constant for size in sizes if size.constant is not None) == constant
 
 
 def _left_over(own: list[Number], rest: list[Number]) -> list[Number] | None:

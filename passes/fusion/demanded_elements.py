@@ -33,8 +33,10 @@ from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
     EVERYTHING,
+    NO_ORDERS,
     Demand,
     Limit,
+    Orders,
     PanelLimit,
     PointLimit,
     Points,
@@ -63,14 +65,16 @@ class Demands:
     Where the size at which one ends is one of `multiples`, of another by a factor, it ends at that
     multiple, and as many groups of so many elements are demanded, too. Outside of the limits that
     `undefined` has of a value nobody depends on it, unless it decides where something is read, or
-    whether it fails.
+    whether it fails. Of sizes in `orders`, readers that end at either agree on the larger one.
     """
 
     def __init__(
         self,
         multiples: Mapping[SSAValue, tuple[SSAValue, int]] | None = None,
         undefined: Mapping[SSAValue, Demand] | None = None,
+        orders: Orders = NO_ORDERS,
     ) -> None:
+        self.orders = orders
         self._found: dict[SSAValue, Demand] = {}
         self._decisive: set[SSAValue] = set()
         self._multiples = {} if multiples is None else multiples
@@ -80,7 +84,7 @@ class Demands:
         """Another reader of a value."""
         demand |= {group for limit in demand for group in self._groups(limit)}
         known = self._found.get(value)
-        self._found[value] = demand if known is None else joined(known, demand)
+        self._found[value] = demand if known is None else joined(known, demand, self.orders)
 
     def of(self, value: SSAValue) -> Demand | None:
         """None if nothing reads the value."""
@@ -110,7 +114,8 @@ class Demands:
 class NestDemand(MaskedPoints):
     """What a nest demands of what it reads, by what is demanded of its results.
 
-    `masks` are the limits within which operands are true, `counts` the sizes that 0-d operands are.
+    `masks` are the limits within which operands are true, `counts` the sizes that 0-d operands are,
+    `orders` what is known of sizes (`Demands`).
     """
 
     def __init__(
@@ -119,8 +124,10 @@ class NestDemand(MaskedPoints):
         results: Sequence[Demand | None],
         masks: Mapping[SSAValue, Demand],
         counts: Mapping[SSAValue, SSAValue],
+        orders: Orders = NO_ORDERS,
     ) -> None:
         super().__init__(nest, masks, counts)
+        self._orders = orders
         self.nest: GenericOp = nest
         self._results = [
             None if demand is None else self._points(n, demand) for n, demand in enumerate(results)
@@ -130,7 +137,7 @@ class NestDemand(MaskedPoints):
     @property
     def points(self) -> Points:
         """The limits within which all points lie that are demanded of any result."""
-        return agreed(self._results) or ALL_POINTS
+        return agreed(self._results, self._orders) or ALL_POINTS
 
     def add_to(self, demands: Demands) -> None:
         """Note what is demanded of the operands."""
@@ -206,7 +213,8 @@ class NestDemand(MaskedPoints):
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""
         if value not in self._known:
-            self._known[value] = agreed([self._at(use.operation, use.index) for use in value.uses])
+            found = [self._at(use.operation, use.index) for use in value.uses]
+            self._known[value] = agreed(found, self._orders)
         return self._known[value]
 
     def _at(self, op: Operation, place: int) -> Points | None:
@@ -217,7 +225,7 @@ class NestDemand(MaskedPoints):
             return ALL_POINTS
         if op.dialect_name() != "arith" and not is_free_of_effects(op):  # xDSL says no of `extsi`
             return ALL_POINTS
-        found = agreed([self._of(result) for result in op.results])
+        found = agreed([self._of(result) for result in op.results], self._orders)
         if found is not None and isinstance(op, arith.SelectOp) and place == 1:
             return found | self.truth(op.cond)
         return found

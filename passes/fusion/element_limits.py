@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import reduce
 from math import prod
 from typing import TypeVar
 
-from xdsl.ir import SSAValue
+from xdsl.ir import BlockArgument, SSAValue
 from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.loop.access import flatten
@@ -87,20 +87,30 @@ ALL_POINTS: Points = frozenset()
 _Prefix = TypeVar("_Prefix", Limit, PointLimit)
 
 
-def joined(one: frozenset[_Prefix], other: frozenset[_Prefix]) -> frozenset[_Prefix]:
-    """The limits that hold of both: of two ends that differ by a number, or one of which is known,
-    the later one."""
+Orders = Set[tuple[SSAValue, SSAValue]]
+"""Pairs of numbers of which the first is not above the second."""
+
+
+NO_ORDERS: Orders = frozenset()
+
+
+def joined(
+    one: frozenset[_Prefix], other: frozenset[_Prefix], orders: Orders = NO_ORDERS
+) -> frozenset[_Prefix]:
+    """The limits that hold of both: of two ends that differ by a number, one of which is known, or
+    of whose numbers it is known which is not above the other, the later one."""
     found = set(one & other)
     for limit in one - other:
         for also in other - one:
-            end = _later(limit.end, also.end)
+            end = _later(limit.end, also.end, orders)
             if end is not None and replace(limit, end=end) == replace(also, end=end):
                 found.add(replace(limit, end=end))
     return frozenset(found)
 
 
-def _later(one: End, other: End) -> End | None:
-    """The later of two ends that differ by a number, or one of which is known."""
+def _later(one: End, other: End, orders: Orders) -> End | None:
+    """The later of two ends that differ by a number, or one of which is known; of two whose numbers
+    are equal, the one that a caller passes."""
     if isinstance(one, int):
         one, other = other, one
     if isinstance(one, int):
@@ -108,16 +118,25 @@ def _later(one: End, other: End) -> End | None:
         return max(one, other)
     if isinstance(other, int):
         return replace(one, least=max(one.least, other))
-    if (one.count, one.factor) != (other.count, other.factor):
+    if (one.count, one.factor) == (other.count, other.factor):
+        least = max(one.least, other.least)
+        return replace(one, offset=max(one.offset, other.offset), least=least)
+    if one.factor < 0 or replace(one, count=other.count) != other:
         return None
-    least = max(one.least, other.least)
-    return replace(one, offset=max(one.offset, other.offset), least=least)
+    is_below, is_above = ((low, high) in orders for low, high in _both_ways(one.count, other.count))
+    if is_below and is_above:
+        return other if isinstance(other.count, BlockArgument) else one
+    return other if is_below else one if is_above else None
 
 
-def agreed(found: Sequence[Points | None]) -> Points | None:
+def _both_ways(one: SSAValue, other: SSAValue) -> tuple[tuple[SSAValue, SSAValue], ...]:
+    return (one, other), (other, one)
+
+
+def agreed(found: Sequence[Points | None], orders: Orders = NO_ORDERS) -> Points | None:
     """The limits that hold of all points that something demands; None if nothing does."""
     read = [points for points in found if points is not None]
-    return reduce(joined, read) if read else None
+    return reduce(lambda one, other: joined(one, other, orders), read) if read else None
 
 
 @dataclass(frozen=True)

@@ -171,7 +171,7 @@ class _Program:
         }
         facts.name_counts(kernel, call)
         returned = facts.through(kernel)
-        within = Demands(self.facts.multiples, facts.undefined)
+        within = Demands(self.facts.multiples, facts.undefined, facts.checked)
         for value, result in zip(returned, call.res, strict=True):
             if (demand := demands.of(result)) is not None:
                 within.need(value, demand)

@@ -55,6 +55,7 @@ def _note(function: func.FuncOp) -> None:
         facts.follow_op(op)
         for made in op.results:
             facts.note_count(made)
+            facts.note_order(made)
     demands = need_results(function, facts)
     assert demands is not None
     least = _least_numbers(function)

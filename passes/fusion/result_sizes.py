@@ -11,7 +11,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.passes.fusion.demanded_elements import Demands, is_count
-from lamina.passes.fusion.element_limits import EVERYTHING, Demand, Limit, Reach
+from lamina.passes.fusion.element_limits import EVERYTHING, NO_ORDERS, Demand, Limit, Reach
 from lamina.passes.fusion.row_counts import CountFacts
 
 _CHECK = StringAttr("check")
@@ -21,15 +21,14 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
     """What is demanded of the values that a function returns; None if no size is known in it.
 
     `facts` is told how large sizes are at most by the shapes that are cut to them, and by checks of
-    which of two is not the larger one.
+    which of two is not the larger one, or that they are equal.
     """
     end = function.body.block.last_op
     if not isinstance(end, func.ReturnOp) or (cuts := _cuts(function, end)) is None:
         return None
-    demands = Demands(facts.multiples, facts.undefined)
-    facts.checked |= {
-        facts.orders[value] for value in _checks(function, end) if value in facts.orders
-    }
+    for value in _checks(function, end):
+        facts.checked |= facts.orders.get(value, NO_ORDERS)
+    demands = Demands(facts.multiples, facts.undefined, facts.checked)
     for value, sizes in zip(end.operands, cuts, strict=True):
         counts = [facts.counts.get(size) if size else None for size in sizes]
         for count, extent in zip(counts, shape_of(value), strict=False):

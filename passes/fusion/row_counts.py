@@ -25,13 +25,15 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
-from lamina.dialects.loop.predicates import SGE, SLE
+from lamina.dialects.loop.predicates import EQ, SGE, SLE
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.passes.fusion.demanded_elements import NestDemand, is_count
 from lamina.passes.fusion.element_limits import (
     EVERYTHING,
+    NO_ORDERS,
     Demand,
     End,
+    Orders,
     Reach,
 )
 from lamina.passes.fusion.masked_points import MaskedPoints
@@ -58,10 +60,8 @@ class CountFacts:
         default_factory=dict[SSAValue, tuple[SSAValue, int]]
     )
     """Of sizes that kernels compute: the size of which they are a multiple, and the factor."""
-    orders: dict[SSAValue, tuple[SSAValue, SSAValue]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, SSAValue]]
-    )
-    """Of booleans: two sizes of which they say that the first is not above the second."""
+    orders: dict[SSAValue, Orders] = field(default_factory=dict[SSAValue, Orders])
+    """Of booleans: pairs of sizes of which they say that the first is not above the second."""
     checked: set[tuple[SSAValue, SSAValue]] = field(default_factory=set[tuple[SSAValue, SSAValue]])
     """Such pairs of which calls check it: where it is not so, nobody sees any result."""
     undefined: dict[SSAValue, Demand] = field(default_factory=dict[SSAValue, Demand])
@@ -85,8 +85,9 @@ class CountFacts:
 
     def note_order(self, value: SSAValue) -> None:
         """A boolean that a kernel computes of two sizes."""
-        if (sizes := _compared(value)) is not None and all(n in self.counts for n in sizes):
-            self.orders[value] = self.counts[sizes[0]], self.counts[sizes[1]]
+        found = _compared(value)
+        if found and all(n in self.counts for pair in found for n in pair):
+            self.orders[value] = {(self.counts[low], self.counts[high]) for low, high in found}
 
     def same(self, value: SSAValue, other: SSAValue, known: CountFacts | None = None) -> None:
         """`value` is what another is known to be."""
@@ -166,18 +167,22 @@ class CountFacts:
                 self.paddings[result] = paddings
 
 
-def _compared(value: SSAValue) -> tuple[SSAValue, SSAValue] | None:
-    """Two numbers of which a nest gives whether the first is not above the second."""
+def _compared(value: SSAValue) -> Orders:
+    """Pairs of numbers of which a nest gives whether the first is not above the second; of equal
+    ones both are not above each other."""
     nest = value.owner
     if not isinstance(value, OpResult) or not isinstance(nest, GenericOp) or nest.extents:
-        return None
+        return NO_ORDERS
     made = nest.yielded[value.index].owner
-    if not isinstance(made, arith.CmpiOp) or made.predicate.value.data not in (SLE, SGE):
-        return None
-    low, high = made.operands if made.predicate.value.data == SLE else reversed(made.operands)
-    if not isinstance(low, BlockArgument) or not isinstance(high, BlockArgument):
-        return None
-    return nest.inputs[low.index], nest.inputs[high.index]
+    if not isinstance(made, arith.CmpiOp):
+        return NO_ORDERS
+    left, right = made.operands
+    if not isinstance(left, BlockArgument) or not isinstance(right, BlockArgument):
+        return NO_ORDERS
+    one, other = nest.inputs[left.index], nest.inputs[right.index]
+    predicate = made.predicate.value.data
+    below = {(one, other)} if predicate in (SLE, EQ) else NO_ORDERS
+    return below | {(other, one)} if predicate in (SGE, EQ) else below
 
 
 def _multiple(value: SSAValue) -> tuple[SSAValue, int] | None:

@@ -138,7 +138,7 @@ def demanded_points(op: Operation, demands: Demands, facts: CountFacts) -> AnyDe
             demands.decide([op.source])
     elif isinstance(op, GenericOp):
         results = [demands.of(result) for result in op.res]
-        found = NestDemand(op, results, facts.masks, facts.counts)
+        found = NestDemand(op, results, facts.masks, facts.counts, demands.orders)
     elif isinstance(op, Unstructured):
         found = UnstructuredDemand(op, [demands.of(result) for result in op.res], facts)
     else:

@@ -107,3 +107,30 @@ func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>,
   %4 = aten.view.default(%3, size = [%b, %l, -1]) : (tensor<?x?xf32>, i64, i64) -> tensor<?x?x?xf32>
   func.return %2, %4 : tensor<?x?x?xf32>, tensor<?x?x?xf32>
 }
+
+// -----
+
+// A size of -1 beside features in groups is the number of pixels, no quotient of products: pixels are lines and
+// columns again without a check, and are read at a place in each image.
+
+// CHECK-LABEL: @main
+// CHECK-NOT:     aten.div.Scalar_mode
+// CHECK:         aten.reshape.default({{%\S+}}, shape = [4, 64, 8, 8])
+// CHECK-NOT:     aten.eq.Tensor
+// CHECK:         aten.index_select.default({{%\S+}}, dim = 2, index = {{%\S+}}) : (tensor<4x64x64xf32>, tensor<64xi64>) -> tensor<4x64x64xf32>
+func.func @main(%x: tensor<?x64x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<h in [1, 8]>, #lamina.size<w in [1, 8]>]})
+    -> (tensor<?x64x?x?xf32>) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x64x?x?xf32>) -> i64
+  %h = aten.sym_size.int(%x, dim = 2) : (tensor<?x64x?x?xf32>) -> i64
+  %w = aten.sym_size.int(%x, dim = 3) : (tensor<?x64x?x?xf32>) -> i64
+  %n = arith.muli %h, %w : i64
+  %0 = aten.view.default(%x, size = [%b, 64, %n]) : (tensor<?x64x?x?xf32>, i64, i64) -> tensor<?x64x?xf32>
+  %1 = aten.cumsum.default(%0, dim = 2) : (tensor<?x64x?xf32>) -> tensor<?x64x?xf32>
+  %2 = aten.permute.default(%1, dims = [0, 2, 1]) : (tensor<?x64x?xf32>) -> tensor<?x?x64xf32>
+  %3 = aten.view.default(%2, size = [%b, -1, 8, 8]) : (tensor<?x?x64xf32>, i64) -> tensor<?x?x8x8xf32>
+  %4 = aten.softmax.int(%3, dim = 3) : (tensor<?x?x8x8xf32>) -> tensor<?x?x8x8xf32>
+  %5 = aten.view.default(%4, size = [%b, -1, 64]) : (tensor<?x?x8x8xf32>, i64) -> tensor<?x?x64xf32>
+  %6 = aten.permute.default(%5, dims = [0, 2, 1]) : (tensor<?x?x64xf32>) -> tensor<?x64x?xf32>
+  %7 = aten.view.default(%6, size = [%b, 64, %h, %w]) : (tensor<?x64x?xf32>, i64, i64, i64) -> tensor<?x64x?x?xf32>
+  func.return %7 : tensor<?x64x?x?xf32>
+}

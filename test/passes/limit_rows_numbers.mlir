@@ -347,3 +347,60 @@ func.func private @number(%n: tensor<i64>) -> tensor<i64> attributes {lamina.ker
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Readers that end at two sizes agree on either of them where calls check that they are equal, on that which the caller
+// passes: an image that is halved and doubled again beside the image itself.
+// CHECK-LABEL: @checked
+func.func @checked(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"})
+    -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [1, -1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}, tensor<i1> {lamina.kind = "check"}) {
+  %m, %c = func.call @even(%n) : (tensor<i64>) -> (tensor<i64>, tensor<i1>)
+  // CHECK: call @equal(%x, %n) : (tensor<64x4xf32>, tensor<i64>)
+  %0 = func.call @equal(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  func.return %0, %0, %n, %m, %c : tensor<64x4xf32>, tensor<64x4xf32>, tensor<i64>, tensor<i64>, tensor<i1>
+}
+// CHECK-LABEL: @unchecked
+func.func @unchecked(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"})
+    -> (tensor<64x4xf32> {lamina.sizes = [0, -1]}, tensor<64x4xf32> {lamina.sizes = [1, -1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}, tensor<i1>) {
+  %m, %c = func.call @even(%n) : (tensor<i64>) -> (tensor<i64>, tensor<i1>)
+  // CHECK: call @whole(%x) : (tensor<64x4xf32>)
+  %0 = func.call @whole(%x) : (tensor<64x4xf32>) -> tensor<64x4xf32>
+  func.return %0, %0, %n, %m, %c : tensor<64x4xf32>, tensor<64x4xf32>, tensor<i64>, tensor<i64>, tensor<i1>
+}
+// CHECK-LABEL: func.func private @equal(
+// CHECK:         live = [arg1 of 64]>
+func.func private @equal(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 4] reads(%x[d0, d1] : tensor<64x4xf32>) writes([d0, d1] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+// CHECK-LABEL: func.func private @whole(
+// CHECK-NOT:     live
+// CHECK-LABEL: func.func private @even(
+func.func private @whole(%x: tensor<64x4xf32>) -> tensor<64x4xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 4] reads(%x[d0, d1] : tensor<64x4xf32>) writes([d0, d1] store : tensor<64x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %b = math.exp %a : f32
+    loop.yield %b : f32
+  }
+  func.return %0 : tensor<64x4xf32>
+}
+func.func private @even(%n: tensor<i64>) -> (tensor<i64>, tensor<i1>) attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    %two = arith.constant 2 : i64
+    %half = arith.divsi %a, %two : i64
+    %b = arith.muli %half, %two : i64
+    loop.yield %b : i64
+  }
+  %1 = loop.generic () in [] reads(%0[] : tensor<i64>, %n[] : tensor<i64>) writes([] store : tensor<i1>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64, %b: i64):
+    %same = arith.cmpi eq, %a, %b : i64
+    loop.yield %same : i1
+  }
+  func.return %0, %1 : tensor<i64>, tensor<i1>
+}
