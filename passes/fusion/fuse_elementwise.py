@@ -38,6 +38,7 @@ from lamina.passes.fusion.nest_inlining import composed_reads, inline
 from lamina.passes.fusion.padded_inlining import (
     PaddedRead,
     guard_of,
+    keep_batches_apart,
     may_be_guarded,
     pads_for,
     widened_pad,
@@ -225,7 +226,7 @@ def _try_inline(
     forms = forms_of(op.read_maps[number], op.extents)
     seen = None if forms is None else _as_made(forms, value, producer)
     places = None if seen is None else composed_reads(producer, seen)
-    if forms is None or places is None:
+    if forms is None or seen is None or places is None:
         return None
     position, composed = places
     rule.tell(producer, op, value, said)
@@ -237,6 +238,8 @@ def _try_inline(
     elif (narrow := widened_pad(producer, composed, forms, value, pad)) is not None:
         fused = inline(op, number, producer, position, composed, [narrow])
     else:
+        keep_batches_apart(producer, position, op.extents)
+        position, composed = composed_reads(producer, seen) or places
         pads = pads_for(producer, composed, op.extents, pad)
         read = PaddedRead(pad, forms, shape_of(value), op.extents)
         guard = guard_of(read, producer, composed, pads)

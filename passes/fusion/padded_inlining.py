@@ -17,12 +17,14 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp
-from lamina.dialects.loop.access import Forms, shape_of
+from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.passes.fusion.body_values import value_at
 from lamina.passes.loop.body_folding import Number
+from lamina.passes.loop.loop_rewriting import change
+from lamina.passes.loop.own_axis import with_own_axis
 
 Guard = Callable[[Block, SSAValue], SSAValue]
 Pads = list[Attribute | None]
@@ -47,6 +49,28 @@ def widened_pad(
     if pad.value.data != 0 and not isinf(pad.value.data):
         return None
     return FloatAttr(pad.value.data, producer.block.args[0].type)  # pyright: ignore
+
+
+def keep_batches_apart(producer: GenericOp, position: Forms, extents: Sequence[int]) -> None:
+    """Where a producer is to stand at a `position` beyond an end of one of its dimensions, which is
+    a digit of an index that it reads at, that becomes an axis: the read then ends there, too."""
+    ranges = [form.range(extents) for form in position]
+    beyond = [
+        dim
+        for dim, ((low, high), extent) in enumerate(zip(ranges, producer.extents, strict=True))
+        if extent > 1 and (low < 0 or high >= extent)
+    ]
+    reads = producer.reads
+    for number, (value, read_map, pad) in enumerate(reads):
+        forms = forms_of(read_map, producer.extents)
+        if pad is not None or forms is None:
+            continue
+        for dim in reversed(beyond):
+            value, forms = with_own_axis(producer, value, forms, dim, range(dim))
+        if value is not reads[number][0]:
+            reads[number] = value, map_of(forms, len(producer.extents)), pad
+    if beyond:
+        change(producer, reads=reads)
 
 
 @dataclass(frozen=True)

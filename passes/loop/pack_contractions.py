@@ -27,7 +27,7 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import (
     Forms,
     flatten,
@@ -60,6 +60,7 @@ from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.in_place_panels import in_place_panel
 from lamina.passes.loop.loop_cse import merge_equal
 from lamina.passes.loop.loop_rewriting import change, rebuild
+from lamina.passes.loop.own_axis import with_own_axis
 from lamina.passes.loop.packing import copy_nest, is_constant
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again, reads_often
 from lamina.passes.loop.pair_packing import pack_pairs
@@ -297,24 +298,10 @@ def _with_column_axis(shape: Contraction, panel: int) -> tuple[SSAValue, Forms]:
     """
     op, inner = shape.op, shape.inner_column
     operand, forms = op.inputs[shape.b], forms_of(op.read_maps[shape.b], op.extents)
-    assert forms is not None and isinstance(operand.type, TensorType)
-    columns, axes = op.extents[inner], operand.type.get_shape()
-    if columns % panel == 0 or op.pad_values[shape.b] is not None:
+    assert forms is not None
+    if op.extents[inner] % panel == 0 or op.pad_values[shape.b] is not None:
         return operand, forms
-    for axis, form in enumerate(forms):
-        rest = form.add(Linear.dim(inner).scale(-form.coefficient(inner)))
-        steps = (axes[axis], rest.constant, *(step for _, step in rest.terms))
-        behind = any(dim in shape.batch for dim, _ in rest.terms)
-        if form.coefficient(inner) != 1 or not behind or any(s % columns for s in steps):
-            continue
-        split = (*axes[:axis], axes[axis] // columns, columns, *axes[axis + 1 :])
-        apart = ReshapeOp(operand, TensorType(operand.type.element_type, split))
-        block = op.parent_block()
-        assert block is not None
-        block.insert_op_before(apart, op)
-        above = Linear.of({d: s // columns for d, s in rest.terms}, rest.constant // columns)
-        return apart.result, (*forms[:axis], above, Linear.dim(inner), *forms[axis + 1 :])
-    return operand, forms
+    return with_own_axis(op, operand, forms, inner, shape.batch)
 
 
 def _row_gap(shape: Contraction) -> int:

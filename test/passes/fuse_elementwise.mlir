@@ -613,3 +613,65 @@ func.func @masked_places(%i: tensor<64xi32>, %m: tensor<64xi1>, %w: tensor<8x16x
 // CHECK:         lamina.op = ["choose", "again"]
 // CHECK:         arith.select
 // CHECK:         lamina.op = "sum"
+
+// -----
+
+// Rows of samples that lie behind one another, read in panels beyond the last of a sample: the rows become an axis, at
+// whose end the read ends, too, as those behind them are of the next sample.
+// CHECK-LABEL: @samples
+// CHECK:         [[APART:%\S+]] = loop.reshape %x : tensor<30x8xf32> -> tensor<3x10x8xf32>
+// CHECK:         loop.generic (d0, d1, d2, d3) in [3, 3, 8, 4]
+// CHECK-SAME:    [[APART]][d0, (d1 * 4) + d3, d2] pad 0.{{0+}}e+00 : f32 : tensor<3x10x8xf32>
+// CHECK:         loop.yield
+func.func @samples(%x: tensor<30x8xf32>, %b: tensor<8xf32>) -> tensor<3x3x8x4xf32> {
+  %s = loop.generic (n, i, j) in [3, 10, 8] reads(%x[n * 10 + i, j] : tensor<30x8xf32>, %b[j] : tensor<8xf32>) writes([n, i, j] store : tensor<3x10x8xf32>) {
+  ^bb0(%v: f32, %w: f32):
+    %e = arith.addf %v, %w : f32
+    loop.yield %e : f32
+  }
+  %t = loop.generic (n, p, j, l) in [3, 3, 8, 4] reads(%s[n, p * 4 + l, j] pad 0.0 : f32 : tensor<3x10x8xf32>) writes([n, p, j, l] store : tensor<3x3x8x4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<3x3x8x4xf32>
+}
+
+// -----
+
+// One sample is rows as they are.
+// CHECK-LABEL: @one_sample
+// CHECK-NOT:     loop.reshape
+// CHECK:         %x[(d0 * 4) + d2, d1] pad 0.{{0+}}e+00 : f32 : tensor<10x8xf32>
+func.func @one_sample(%x: tensor<10x8xf32>) -> tensor<3x8x4xf32> {
+  %s = loop.generic (i, j) in [10, 8] reads(%x[i, j] : tensor<10x8xf32>) writes([i, j] store : tensor<10x8xf32>) {
+  ^bb0(%v: f32):
+    %e = arith.negf %v : f32
+    loop.yield %e : f32
+  }
+  %t = loop.generic (p, j, l) in [3, 8, 4] reads(%s[p * 4 + l, j] pad 0.0 : f32 : tensor<10x8xf32>) writes([p, j, l] store : tensor<3x8x4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<3x8x4xf32>
+}
+
+// -----
+
+// So it is with lines and columns of images in rows of one product, for windows that begin in front of them.
+// CHECK-LABEL: @images
+// CHECK:         [[COLUMNS:%\S+]] = loop.reshape %x : tensor<192x4xf32> -> tensor<24x8x4xf32>
+// CHECK:         [[LINES:%\S+]] = loop.reshape [[COLUMNS]] : tensor<24x8x4xf32> -> tensor<3x8x8x4xf32>
+// CHECK:         loop.generic (d0, d1, d2, d3) in [3, 10, 10, 4]
+// CHECK-SAME:    [[LINES]][d0, d1 + -1, d2 + -1, d3] pad 0.{{0+}}e+00 : f32 : tensor<3x8x8x4xf32>
+func.func @images(%x: tensor<192x4xf32>) -> tensor<3x10x10x4xf32> {
+  %s = loop.generic (n, y, x, c) in [3, 8, 8, 4] reads(%x[n * 64 + y * 8 + x, c] : tensor<192x4xf32>) writes([n, y, x, c] store : tensor<3x8x8x4xf32>) {
+  ^bb0(%v: f32):
+    %e = arith.negf %v : f32
+    loop.yield %e : f32
+  }
+  %t = loop.generic (n, y, x, c) in [3, 10, 10, 4] reads(%s[n, y - 1, x - 1, c] pad 0.0 : f32 : tensor<3x8x8x4xf32>) writes([n, y, x, c] store : tensor<3x10x10x4xf32>) {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<3x10x10x4xf32>
+}
