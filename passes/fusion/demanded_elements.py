@@ -44,6 +44,8 @@ from lamina.passes.fusion.element_limits import (
     Touched,
     agreed,
     joined,
+    outermost,
+    tightest,
 )
 from lamina.passes.fusion.masked_points import MaskedPoints
 from lamina.passes.loop.position_choices import position_forms
@@ -82,9 +84,11 @@ class Demands:
 
     def need(self, value: SSAValue, demand: Demand) -> None:
         """Another reader of a value."""
-        demand |= {group for limit in demand for group in self._groups(limit)}
+        demand = tightest(demand | {group for limit in demand for group in self._groups(limit)})
         known = self._found.get(value)
-        self._found[value] = demand if known is None else joined(known, demand, self.orders)
+        if known is not None:
+            demand = tightest(joined(known, demand, self.orders))
+        self._found[value] = demand
 
     def of(self, value: SSAValue) -> Demand | None:
         """None if nothing reads the value."""
@@ -208,7 +212,8 @@ class NestDemand(MaskedPoints):
 
     def _points(self, number: int, demand: Demand) -> Points:
         nest = self.nest
-        return self.touched(nest.res[number], nest.write_maps[number]).points(demand)
+        points = self.touched(nest.res[number], nest.write_maps[number]).points(demand)
+        return points | outermost(points, nest.extents)
 
     def _of(self, value: SSAValue) -> Points | None:
         """Where a value of the body is demanded; None if nowhere."""

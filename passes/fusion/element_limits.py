@@ -17,21 +17,38 @@ from lamina.dialects.loop.linear import Linear, linear
 
 @dataclass(frozen=True)
 class Reach:
-    """`factor` times the number in `count`, and `offset`; `least` at least, if that is not 0."""
+    """`factor` times the number in `count`, and `offset`, in groups of `divisor`, the last of which
+    may not be whole; `least` at least, if that is not 0."""
 
     count: SSAValue
     factor: int = 1
     offset: int = 0
     least: int = 0
+    divisor: int = 1
+
+    @property
+    def numbers(self) -> tuple[int, int, int, int]:
+        """All but the count: factor, offset, least and divisor."""
+        return self.factor, self.offset, self.least, self.divisor
 
     def then(self, factor: int, offset: int) -> Reach:
-        """`factor` times this, and `offset`."""
-        least = factor * self.least + offset if self.least else 0
-        return Reach(self.count, factor * self.factor, factor * self.offset + offset, max(0, least))
+        """`factor` times this, and `offset`: of groups, as much as they may have."""
+        least = max(0, factor * self.least + offset) if self.least else 0
+        by, size = self.divisor, self.offset
+        if factor % by == 0:
+            each = factor // by
+            return Reach(self.count, each * self.factor, each * (size + by - 1) + offset, least)
+        more = 0 if factor == 1 else factor * (by - 1)
+        size = factor * size + more + by * offset
+        return Reach(self.count, factor * self.factor, size, least, by)
+
+    def groups(self, size: int) -> Reach:
+        """How many groups of `size` there are up to this."""
+        return replace(self, least=-(-self.least // size), divisor=size * self.divisor)
 
     def at(self, number: int) -> int:
         """Where it is if `count` holds this number."""
-        end = self.factor * number + self.offset
+        end = -(-(self.factor * number + self.offset) // self.divisor)
         return max(end, self.least) if self.least else end
 
 
@@ -118,7 +135,7 @@ def _later(one: End, other: End, orders: Orders) -> End | None:
         return max(one, other)
     if isinstance(other, int):
         return replace(one, least=max(one.least, other))
-    if (one.count, one.factor) == (other.count, other.factor):
+    if (one.count, one.factor, one.divisor) == (other.count, other.factor, other.divisor):
         least = max(one.least, other.least)
         return replace(one, offset=max(one.offset, other.offset), least=least)
     if one.factor < 0 or replace(one, count=other.count) != other:
@@ -131,6 +148,44 @@ def _later(one: End, other: End, orders: Orders) -> End | None:
 
 def _both_ways(one: SSAValue, other: SSAValue) -> tuple[tuple[SSAValue, SSAValue], ...]:
     return (one, other), (other, one)
+
+
+def tightest(demand: Demand) -> Demand:
+    """The limits without those behind others: of digits of an image that layer after layer reads a
+    window further, the first."""
+    if len(demand) < 2:
+        return demand
+    return frozenset(x for x in demand if not any(_is_behind(x, other) for other in demand))
+
+
+def _is_behind(limit: Limit, other: Limit) -> bool:
+    """Whether a limit holds wherever another one does, which needs no more arithmetic."""
+    end, first = limit.end, other.end
+    if not isinstance(end, Reach) or not isinstance(first, Reach) or end.count is not first.count:
+        return False
+    if not 0 <= first.offset <= end.offset or first.least > end.least or end == first:
+        return False
+    at = replace(first, offset=end.offset, least=end.least)
+    return at == end and replace(other, end=end) == limit
+
+
+def outermost(points: Points, extents: Sequence[int]) -> Points:
+    """Of limits of several dimensions, such as of lines in pairs, `2 * d0 + d1`, those of the first
+    dimension that follow, if it has none of its own: as many pairs."""
+    found: set[PointLimit] = set()
+    own = {(point.form, point.extent) for point in points if point.stride == 1}
+    for point in points:
+        if point.form.constant or point.stride != 1 or point.extent != point.period:
+            continue
+        dim, size = max(point.form.terms, key=lambda term: term[1])
+        rest = point.form.add(Linear.of({dim: -size}))
+        low, high = rest.range(extents)
+        if rest.terms and size > 1 and low >= 0 and high < size:
+            end, n = point.end, extents[dim]
+            end = -(-end // size) if isinstance(end, int) else end.groups(size)
+            if (Linear.dim(dim), n) not in own:
+                found.add(PointLimit(Linear.dim(dim), n, 1, n, end))
+    return frozenset(found)
 
 
 def agreed(found: Sequence[Points | None], orders: Orders = NO_ORDERS) -> Points | None:

@@ -309,7 +309,7 @@ def common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
 
 def _by_form(one: tuple[PointLimit, Reach]) -> tuple[object, ...]:
     point, end = one
-    return point.form.terms, end.factor, end.offset, end.least
+    return point.form.terms, *end.numbers
 
 
 def kept_bounds(

@@ -90,7 +90,7 @@ class _Said:
 def _key(limit: RowLimit | PointLimit | Limit) -> tuple[Any, ...]:
     """All that a limit says but which size it ends at."""
     end = limit.end
-    reach = (1, end.factor, end.offset, end.least) if isinstance(end, Reach) else (0, end, 0, 0)
+    reach = (1, *end.numbers) if isinstance(end, Reach) else (0, end, 0, 0, 0)
     if isinstance(limit, RowLimit):
         return (limit.place, limit.stride, limit.extent, *reach)
     if isinstance(limit, PointLimit):

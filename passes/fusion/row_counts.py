@@ -291,7 +291,7 @@ class Ends:
 
     def __init__(self, module: ModuleOp) -> None:
         self._module = module
-        self._names: dict[tuple[int, int, int], str] = {}
+        self._names: dict[tuple[int, int, int, int], str] = {}
         functions = (op for op in block_ops(module.body.block) if isinstance(op, func.FuncOp))
         self._first = sum(op.sym_name.data.startswith("reach_") for op in functions)
         self._made: dict[Reach, SSAValue] = {}
@@ -302,7 +302,7 @@ class Ends:
             return end.count
         found = self._made.get(end)
         if found is None:
-            name = self._function(end.factor, end.offset, end.least)
+            name = self._function(end)
             made = func.CallOp(name, [end.count], [_NUMBER])
             block = call.parent
             assert block is not None
@@ -316,15 +316,18 @@ class Ends:
             found = self._made[end] = made.res[0]
         return found
 
-    def _function(self, factor: int, offset: int, least: int) -> str:
+    def _function(self, end: Reach) -> str:
         """A kernel of one number."""
-        key = (factor, offset, least)
-        if key not in self._names:
+        if (key := end.numbers) not in self._names:
+            factor, offset, least, divisor = key
             name = self._names[key] = f"reach_{len(self._names) + self._first}"
             body = Block(arg_types=[i64])
             value: SSAValue = body.args[0]
-            steps = [(arith.MuliOp, factor), (arith.AddiOp, offset)]
-            for kind, number in [*steps, (arith.MaxSIOp, least)] if least else steps:
+            steps = [(arith.MuliOp, factor, None), (arith.AddiOp, offset + divisor - 1, None)]
+            steps += [(arith.DivSIOp, divisor, 1), (arith.MaxSIOp, least, 0)]
+            for kind, number, unchanged in steps:
+                if number == unchanged:
+                    continue
                 constant = arith.ConstantOp(IntegerAttr(number, i64))
                 step = kind(value, constant.result)
                 body.add_ops([constant, step])

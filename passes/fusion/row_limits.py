@@ -31,8 +31,9 @@ Rows = dict[Operation, frozenset[RowLimit]]
 
 
 def row_limits(points: Points, rows: Sequence[int], extents: Sequence[int]) -> frozenset[RowLimit]:
-    """The limits that are digits of one row dimension, of a domain of these extents."""
-    return frozenset(
+    """The limits that are digits of one row dimension, of a domain of these extents; none of groups
+    that follows from one of their rows."""
+    found = {
         RowLimit(place, point.stride, point.extent, point.end)
         for point in points
         for place, dim in enumerate(rows)
@@ -40,13 +41,24 @@ def row_limits(points: Points, rows: Sequence[int], extents: Sequence[int]) -> f
         and point.form == Linear.dim(dim)
         and point.extent > 1
         and extents[dim] % (point.stride * point.extent) == 0
-    )
+    }
+    return frozenset(limit for limit in found if not any(_follows(limit, x) for x in found))
+
+
+def _follows(limit: RowLimit, other: RowLimit) -> bool:
+    """Whether a limit is that of the groups of so many of the rows up to another one."""
+    size, rest = divmod(limit.stride, other.stride)
+    if limit.end.divisor == 1 or rest or size == 1 or limit.place != other.place:
+        return False
+    is_same_digit = limit.extent * size == other.extent
+    return is_same_digit and other.end.groups(size) == limit.end
 
 
 def by_place(limit: RowLimit) -> tuple[int, ...]:
     """Outermost first; of several ends of one digit, one that needs no arithmetic."""
     end = limit.end
-    return limit.place, -limit.stride, end.factor, abs(end.offset), end.offset, end.least
+    simple = (end.divisor, end.factor, end.least, abs(end.offset), end.offset)
+    return limit.place, -limit.stride, *simple
 
 
 def digits_of(

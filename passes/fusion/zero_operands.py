@@ -73,6 +73,4 @@ def zeros_in(nest: GenericOp, place: int, dim: int, calls: Sequence[KernelCall])
         and isinstance(limit.end, Reach)
         and all(call.knows(limit.end.count) for call in calls)
     )
-    return dict.fromkeys(
-        sorted(ends, key=lambda e: (e.factor, e.offset, e.least)), (read.index, axis)
-    )
+    return dict.fromkeys(sorted(ends, key=lambda e: e.numbers), (read.index, axis))

@@ -64,12 +64,19 @@ func.func private @count(%x: tensor<64xi64>) -> tensor<i64> attributes {lamina.k
 // -----
 
 // A result that is cut to a multiple of a number demands as many groups of rows as the number is; one that is cut to what
-// is no multiple, or has groups of another size, demands whole groups.
+// is no multiple, or has groups of another size, demands the groups up to the last that it reaches.
 // CHECK-LABEL: @main
+// CHECK:         [[N:%\S+]], [[M:%\S+]] = func.call @sizes(%n)
+// CHECK:         [[GROUPS:%\S+]] = func.call @reach_0([[M]])
+// CHECK:         func.call @twice(%x, %n)
+// CHECK:         func.call @thrice(%x, [[GROUPS]])
 // CHECK-LABEL: func.func private @twice(
 // CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 2]>
 // CHECK-LABEL: func.func private @thrice(
-// CHECK-NOT:     live
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 3]>
+// CHECK-LABEL: func.func private @reach_0(
+// CHECK:         [[UP:%\S+]] = arith.addi
+// CHECK:         arith.divsi [[UP]], {{%\S+}} : i64
 func.func @main(%x: tensor<64x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<128x4xf32> {lamina.sizes = [0, -1]}, tensor<192x4xf32> {lamina.sizes = [1, -1]}, tensor<i64> {lamina.kind = "size"}, tensor<i64> {lamina.kind = "size"}) {
   %0 = func.call @twice(%x) : (tensor<64x4xf32>) -> tensor<64x2x4xf32>
   %1 = loop.reshape %0 : tensor<64x2x4xf32> -> tensor<128x4xf32>

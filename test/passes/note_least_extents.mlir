@@ -75,3 +75,29 @@ func.func @known(%x: tensor<64xf32>) -> tensor<64xf32> {
   }
   func.return %0 : tensor<64xf32>
 }
+
+// -----
+
+// Lines that are made in pairs, as Winograd's tiles are: as many pairs as the lines that count reach, and of what these read
+// in windows the lines up to the last.
+// CHECK-LABEL: @pairs
+// CHECK:         loop.generic (d0, d1) in [64, 8] {{.*}}lamina.least_extents = array<i64: 7, 8>
+// CHECK:         loop.generic (d0, d1) in [31, 8] {{.*}}lamina.least_extents = array<i64: 3, 8>
+// CHECK:         loop.generic (d0, d1, d2) in [31, 2, 8] {{.*}}lamina.least_extents = array<i64: 3, 2, 8>
+func.func @pairs(%x: tensor<64x8xf32>, %n: tensor<i64> {lamina.kind = "input", lamina.least = 5 : i64}) -> (tensor<62x8xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = loop.generic (i, j) in [64, 8] reads(%x[i, j] : tensor<64x8xf32>) writes([i, j] store : tensor<64x8xf32>) {
+  ^bb0(%a: f32):
+    %b = arith.negf %a : f32
+    loop.yield %b : f32
+  }
+  %1 = loop.generic (p, j) in [31, 8] reads(%0[p * 2, j] : tensor<64x8xf32>, %0[p * 2 + 2, j] : tensor<64x8xf32>) writes([p, j] store : tensor<31x8xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %2 = loop.generic (p, q, j) in [31, 2, 8] reads(%1[p, j] : tensor<31x8xf32>) writes([p * 2 + q, j] store : tensor<62x8xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %2, %n : tensor<62x8xf32>, tensor<i64>
+}
