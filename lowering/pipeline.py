@@ -118,6 +118,8 @@ STAGES: tuple[Stage, ...] = (
             "apply-layouts",
             "choose-winograd",
             "apply-winograd",
+            "roll-nests",
+            "outline-regions",
             "fold-layout",
             "split-products",
             "pack-contractions",

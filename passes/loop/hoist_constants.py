@@ -48,7 +48,7 @@ class HoistConstantsPass(ModulePass):
 
 
 def _split(module: ModuleOp, main: func.FuncOp) -> None:
-    hoisted, constants = _constant_ops(main)
+    hoisted, constants = constant_ops(main)
     entry = main.body.block
     _clone_free_reshapes(hoisted, main)
     cheap = _makers(hoisted)
@@ -107,7 +107,7 @@ def _move(
                     op.operands[number] = mapping[operand]
 
 
-def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
+def constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
     """The ops to hoist, in order, and every value that is known before the first call."""
     entry = main.body.block
     known = set(constants_of(main))
