@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -134,7 +133,6 @@ def _verify_counts(function: func.FuncOp) -> None:
                     )
 
 
-@dataclass(frozen=True)
 class OutlineKernelsPass(ModulePass):
     """Move kernels into private functions, one for each structure."""
 

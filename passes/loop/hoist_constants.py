@@ -9,7 +9,6 @@ a window's cosines, is prepared; what is cheap is computed where it is read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -35,7 +34,6 @@ from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
 
-@dataclass(frozen=True)
 class HoistConstantsPass(ModulePass):
     """Split constant computations of `@main` off into `@setup`."""
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 
 INDEX_ARGUMENTS = {"aten.select.int": ("index",), "aten.slice.Tensor": ("start", "end")}
@@ -21,7 +21,7 @@ MOST_PERIODS = 16
 is a walk over the block; not measured."""
 
 
-@dataclass(frozen=True)
+@record
 class Repetition:
     """`steps` times `period` ops, from op number `first` on, are equal but for their operands.
 
@@ -48,7 +48,7 @@ Made = tuple[int, int]
 """What an op of a step makes: the op's place in the step, and which of its results."""
 
 
-@dataclass(frozen=True)
+@record
 class Carried:
     """What the step in front has made; the first step reads `start`."""
 
@@ -156,7 +156,7 @@ def is_static(kind: Attribute) -> bool:
     return isinstance(kind, TensorType) and kind.has_static_shape()
 
 
-@dataclass(frozen=True)
+@record
 class Element:
     """Element `index` of a tensor along a dimension, which stays with extent 1 if `kept`."""
 
