@@ -7,12 +7,11 @@ many bytes a cycle from each cache. They are per core. What is measured on a mac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lamina.codegen.target import Target
+from lamina.dialects.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Roofline:
     """Peak arithmetic (f32 operations a second) and bandwidths (bytes a second) of one core.
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.records import record
 
 Table = Literal[
     "dialect",
@@ -49,7 +50,7 @@ SCHEMA_DIALECTS = ("aten", "core_aten", "prims")
 _ROOT = str(Path(__file__).resolve().parents[1]) + os.sep
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """One thing that an extension adds: whose it is, and where it was said."""
 

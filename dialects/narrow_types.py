@@ -6,13 +6,13 @@ one number a byte, where an argument or result has the attribute `lamina.codes`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lamina.dialects.records import record
 
 CODES = "lamina.codes"
 """Attribute of arguments and results of ui8: the name of the type whose codes they hold."""
 
 
-@dataclass(frozen=True)
+@record
 class NarrowInteger:
     """Integers of `bits` bits."""
 
@@ -27,7 +27,7 @@ class NarrowInteger:
         return (-half, half - 1) if self.is_signed else (0, 2 * half - 1)
 
 
-@dataclass(frozen=True)
+@record
 class NarrowFloat:
     """Floats: a sign, `exponent` bits over `bias`, `mantissa` bits, with subnormal numbers.
 
@@ -58,7 +58,7 @@ class NarrowFloat:
         return 1 << (self.exponent + self.mantissa)
 
 
-@dataclass(frozen=True)
+@record
 class PowerOfTwo:
     """2 to the power of the code less `bias`; the greatest code is NaN. No sign, no zero."""
 

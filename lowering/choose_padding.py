@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.context import Context
@@ -24,6 +24,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.loop import GenericOp, ReadOp
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Size, quotients
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
@@ -67,7 +68,6 @@ _READS = frozenset(
 """Ops that read their first operand at indices, the others."""
 
 
-@dataclass(frozen=True)
 class ChoosePaddingPass(ModulePass):
     """State `lamina.padding` of the sizes that `@main` leaves open."""
 
@@ -77,7 +77,7 @@ class ChoosePaddingPass(ModulePass):
         choose_padding(op)
 
 
-@dataclass(frozen=True)
+@record
 class Padding:
     """The way of each size, why some are `exact`, the error that says so, and how many elements the
     largest tensor of a version has that is made for given sizes."""

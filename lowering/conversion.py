@@ -31,6 +31,7 @@ from lamina.dialects.ir_links import replace_uses, take_name
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
 from lamina.dialects.op_disposal import erase
+from lamina.dialects.records import record
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.sizes import UndecidedSizeError
@@ -314,7 +315,7 @@ class Conversion:
         )
 
 
-@dataclass(frozen=True)
+@record
 class LoweringPattern(RewritePattern):
     """Replaces ops by what a conversion makes of them, and tells the rewriter.
 

@@ -10,7 +10,7 @@ whatever the layer at which a program comes in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -20,6 +20,7 @@ from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError
 from lamina.dialects.extension_tables import key_of_pass
 from lamina.dialects.nearest_ops import nearest
+from lamina.dialects.records import record
 from lamina.lowering.pass_specs import Pass, pass_of
 from lamina.lowering.pipeline import (
     CONTRACTS,
@@ -35,7 +36,7 @@ KNOWN = ("lamina.", "xdsl.")
 """Packages whose versions are part of the disk cache's keys."""
 
 
-@dataclass(frozen=True)
+@record
 class Edit:
     """One change: `passes` before, behind or instead of each pass called `name`."""
 
@@ -63,7 +64,7 @@ def name_of(spec: Pass) -> str:
     return spec.name if isinstance(spec, ModulePass) else spec.partition("{")[0]
 
 
-@dataclass(frozen=True)
+@record
 class Pipeline:
     """The compiler's passes with changes, in the order in which they were made.
 

@@ -9,7 +9,6 @@ of a branch or a loop is handed in.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -44,7 +43,6 @@ _ALIGNMENT_BYTES = 4
 """In front of a resource's data stands how it is aligned."""
 
 
-@dataclass(frozen=True)
 class OutlineLiteralsPass(ModulePass):
     """Make nests and bound arguments of `arith.constant` on tensors."""
 

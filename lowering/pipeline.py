@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 
 from xdsl.context import Context
@@ -14,6 +13,7 @@ from xdsl.ir import Operation
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.forks import let_fork
 from lamina.dialects.logs import is_told, topic
+from lamina.dialects.records import record
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
@@ -56,7 +56,7 @@ KERNEL_ROUNDING_PASSES = frozenset({"elide-rounding"})
 """Passes that eager rounding does without."""
 
 
-@dataclass(frozen=True)
+@record
 class Stage:
     """The passes that reach one layer from the layer before."""
 
@@ -118,6 +118,8 @@ STAGES: tuple[Stage, ...] = (
             "apply-layouts",
             "choose-winograd",
             "apply-winograd",
+            "roll-nests",
+            "outline-regions",
             "fold-layout",
             "split-products",
             "pack-contractions",
@@ -184,7 +186,7 @@ LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)
 """The layers of IR from the top to what `codegen` takes."""
 
 
-@dataclass(frozen=True)
+@record
 class SourceLayer:
     """Dialects of other compilers in which a program may enter, beside the layers.
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from lamina.dialects.records import record
 from lamina.dialects.sizes import UndecidedSizeError
 
 
-@dataclass(frozen=True)
+@record
 class Taps:
     """The places `first .. first + count - 1` of a window in one dimension."""
 

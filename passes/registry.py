@@ -59,6 +59,7 @@ PASSES: dict[str, str] = {
     "outline-literals": "lamina.lowering.outline_literals:OutlineLiteralsPass",
     "outline-regions": "lamina.passes.regions.outline_regions:OutlineRegionsPass",
     "batch-scans": "lamina.passes.regions.batch_scans:BatchScansPass",
+    "roll-nests": "lamina.passes.regions.roll_nests:RollNestsPass",
     "hoist-invariants": "lamina.passes.regions.hoist_invariants:HoistInvariantsPass",
     # structured loops
     "canonicalize-loop": "lamina.passes.loop.canonicalize_loop:CanonicalizeLoopPass",

@@ -6,10 +6,10 @@ of f32 that level off: the pieces are of f(x) / x on x >= 0, near its limit the 
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from lamina.codegen.llvm_emitter.types import float_literals
 from lamina.codegen.vector_math.builder import MathBuilder, Value
+from lamina.dialects.records import record
 
 _LANES = 16
 _WIDE = f"<{_LANES} x float>"
@@ -23,7 +23,7 @@ Row = tuple[float, ...]
 """A number for each interval."""
 
 
-@dataclass(frozen=True)
+@record
 class Pieces:
     """f(x) / x near i * step, for i = 0 .. 15.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lamina.dialects.records import record
 
 UNARY = (
     "abs",
@@ -110,7 +110,7 @@ NAMED = (
 """All that are known."""
 
 
-@dataclass(frozen=True)
+@record
 class Form:
     """How the text of an op differs from the common form."""
 

@@ -9,7 +9,6 @@ such as how many keys count of those that there is room for.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import AffineMapAttr, ArrayAttr, DenseArrayBase, IntegerAttr, i64
 from xdsl.ir import Operation, ParametrizedAttribute
@@ -21,6 +20,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.access import forms_of, map_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.dialects.sizes import MOST_SIZE
 
 BOUNDS = "lamina.bounds"
@@ -76,7 +76,7 @@ def cut_of(nest: Operation) -> tuple[int, int] | None:
     return noted.dim.value.data, number
 
 
-@dataclass(frozen=True)
+@record
 class Bound:
     """One bound of a position, `form` over the dimensions of a nest or the rows of a kernel.
 

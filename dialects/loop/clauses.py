@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC
 from collections.abc import Callable
-from dataclasses import Field, dataclass, field, fields, replace
+from dataclasses import Field, field, fields, replace
 from functools import cache
 from typing import Any, ClassVar, TypeVar, cast
 
@@ -12,6 +12,8 @@ from xdsl.ir import Data
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.records import record
 
 MOST = 1 << 20
 """No clause asks for more positions than this."""
@@ -25,7 +27,7 @@ COPYING = frozenset({"unroll", "jam", "rfactor", "vectorize", "lanes", "prefetch
 """Clauses that make copies."""
 
 
-@dataclass(frozen=True)
+@record
 class By:
     """So many positions of a dimension; prints as `d1 x 16`."""
 
@@ -86,7 +88,7 @@ def _listed(prefix: str) -> Callable[[Any], str]:
     return lambda values: f"[{', '.join(f'{prefix}{v}' for v in values)}]"
 
 
-@dataclass(frozen=True)
+@record
 class ClauseKind:
     """What stands behind a clause's name: how it is written, read and printed."""
 
@@ -112,7 +114,7 @@ def clause(kind: ClauseKind, meaning: str, words: tuple[str, ...] = ()) -> Any:
     return field(default=None, metadata={"kind": kind, "meaning": meaning, "words": words})
 
 
-@dataclass(frozen=True)
+@record
 class Clauses(ABC):
     """What a schedule says; None for what it leaves open."""
 

@@ -8,7 +8,6 @@ other group fills vectors better; their operand, `b`, is the one that schedules 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 from typing import Any
 
@@ -25,6 +24,7 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.packing import packing_of
 from lamina.dialects.loop.segments import integers64, maps_of, used_dims_of
+from lamina.dialects.records import record
 
 NARROW = 8
 """Neighbouring results that are worth a vector of their own: half of the widest there is."""
@@ -39,7 +39,7 @@ NEAR_ELEMENTS = 1 << 17
 """Elements of an operand that a second-level cache keeps near."""
 
 
-@dataclass(frozen=True)
+@record
 class Contraction:
     """Dimension groups (in domain order) and which read is which operand."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import FloatAttr, MemRefType, StringAttr, TensorType, UnitAttr, f32, f64
@@ -25,12 +24,13 @@ from lamina.dialects.loop.body_ops import Shaped
 from lamina.dialects.loop.clauses import MOST_FACTOR
 from lamina.dialects.loop.effects import WritesOuts
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.records import record
 
 KINDS = ("c2c", "r2c", "c2r")
 """Which side of a transform is complex, the operand first."""
 
 
-@dataclass(frozen=True)
+@record
 class Rows:
     """Rows as [outer, numbers, columns]; columns is 1 where rows lie behind each other."""
 

@@ -8,7 +8,6 @@ the other, and hand each other what all threads see: results of the kernel.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations
 from math import gcd, prod
 from typing import Any
@@ -46,6 +45,7 @@ from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.sort import SortOp
 from lamina.dialects.loop.streamed_dims import streamed_dim
 from lamina.dialects.op_list import instances
+from lamina.dialects.records import record
 
 
 class KernelFault(VerifyException):
@@ -331,7 +331,7 @@ def _verify_same_row(
         )
 
 
-@dataclass(frozen=True)
+@record
 class _RowIndex:
     """An index as a form over the numbers of the rows, and the range of what is added to it."""
 

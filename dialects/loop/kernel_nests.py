@@ -9,7 +9,7 @@ kernel must agree on is in `kernel_contract`.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.ir import Attribute, Operation
@@ -22,12 +22,13 @@ from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import LIVE, LiveRows, verify_live
 from lamina.dialects.loop.monoid import COMBINE
+from lamina.dialects.records import record
 
 NEST = "lamina.nest"
 """Attribute of a nest in a kernel, a `#loop.nest`."""
 
 
-@dataclass(frozen=True)
+@record
 class KernelNest(Clauses):
     """What a nest shares with the others of its kernel."""
 

@@ -7,7 +7,6 @@ only where the ranges of the dimensions make them exact.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir.affine import (
     AffineBinaryOpExpr,
@@ -17,8 +16,10 @@ from xdsl.ir.affine import (
     AffineExpr,
 )
 
+from lamina.dialects.records import record
 
-@dataclass(frozen=True)
+
+@record
 class Linear:
     """`constant + sum(coefficient * dimension)`; terms hold no zero coefficients, sorted by dim."""
 

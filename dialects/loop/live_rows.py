@@ -14,7 +14,7 @@ positions in them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
@@ -37,13 +37,14 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.clauses import ClauseKind
 from lamina.dialects.loop.slices import MOST_ELEMENTS
 from lamina.dialects.op_accessors import op_definition
+from lamina.dialects.records import record
 
 MOST_PANEL = 1 << 12
 """Positions of a panel in which a digit ends, at most: what is rounded up to one stays a number.
 A bound of what may be said, not measured."""
 
 
-@dataclass(frozen=True)
+@record
 class Digit:
     """Positions 0 to `extent`, the live ones of which end at the number in argument `count`.
 
@@ -73,7 +74,7 @@ class Digit:
         return min(-(-max(count, 1) // self.panel) * self.factor, self.extent)
 
 
-@dataclass(frozen=True)
+@record
 class LiveRows:
     """Digits of the numbers of rows, outermost first."""
 

@@ -9,16 +9,16 @@ there on along the axis need not be there.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import BoolAttr
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Guard:
     """A mask of a read: the number of the read of it, and the axis that it is a mask of."""
 

@@ -7,7 +7,6 @@ of a body is a number: -inf in a masked score. A few values are not numbers but 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, inf, isfinite, isnan
 
 from xdsl.dialects import arith, math
@@ -21,6 +20,7 @@ from lamina.dialects.loop.predicates import EQ, NE
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
 from lamina.dialects.loop.segments import used_dims_of
 from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.records import record
 
 MOST_EXACT = 1 << 53
 """Integers below this are themselves in a double."""
@@ -28,7 +28,7 @@ EXACT_BITS = 32
 """Width of integers whose least and largest are numbers here: in doubles."""
 
 
-@dataclass(frozen=True)
+@record
 class Number:
     """A number; booleans are 0 and 1."""
 
@@ -40,7 +40,7 @@ class Number:
         return self.value == 0
 
 
-@dataclass(frozen=True)
+@record
 class Largest:
     """A row's maximum m of what a nest yields along a dimension. Good rows are those with a number
     as their maximum."""
@@ -50,14 +50,14 @@ class Largest:
     dim: int
 
 
-@dataclass(frozen=True)
+@record
 class Below:
     """-inf less a row's maximum: -inf in good rows, NaN in others but those of +inf."""
 
     of: Largest
 
 
-@dataclass(frozen=True)
+@record
 class Weight:
     """0 in good rows. In others it is NaN, or it is a weight all of which are 0 in that row, or one
     of those that are NaN for some position that is not masked."""
@@ -69,35 +69,35 @@ class Weight:
     is_zero = True
 
 
-@dataclass(frozen=True)
+@record
 class Positive:
     """Positive and finite in good rows, NaN in others, such as a sum of exponentials."""
 
     of: Largest
 
 
-@dataclass(frozen=True)
+@record
 class Shift:
     """A row's maximum, or a finite number that is taken in its place in some rows."""
 
     of: Largest
 
 
-@dataclass(frozen=True)
+@record
 class Sunk:
     """-inf less a shift: -inf, or NaN in rows where what is shifted within the bounds has NaN."""
 
     of: Largest
 
 
-@dataclass(frozen=True)
+@record
 class Vanishing:
     """exp(x - s) of a shift s: 0, or NaN in rows where it is NaN for some position within."""
 
     of: Largest
 
 
-@dataclass(frozen=True)
+@record
 class Position:
     """The position itself along the dimension."""
 
@@ -105,7 +105,7 @@ class Position:
 Value = Number | Largest | Below | Weight | Positive | Shift | Sunk | Vanishing | Position
 
 
-@dataclass(frozen=True)
+@record
 class Given:
     """What is known outside a bound: of the reads, by number, and of each yielded value."""
 

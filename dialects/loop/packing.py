@@ -8,19 +8,18 @@ elements: the verifier compares it with the operand's shape and index map (`nest
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import Operation
 from xdsl.irdl import irdl_attr_definition
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.loop.clauses import NUMBER, ORDINAL, WORD, Clauses, ClausesAttr, clause
+from lamina.dialects.records import record
 
 PACKING = "lamina.packing"
 """Attribute of a contraction whose operands are packed, a `#loop.packing`."""
 
 
-@dataclass(frozen=True)
+@record
 class Packing(Clauses):
     """How a product reads its operands."""
 

@@ -10,7 +10,7 @@ clause; docs/schedules.md is made from them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from itertools import pairwise
 
 from xdsl.ir import Attribute
@@ -34,12 +34,13 @@ from lamina.dialects.loop.clauses import (
     ClausesAttr,
     clause,
 )
+from lamina.dialects.records import record
 
 SCHEDULE = "lamina.schedule"
 """Attribute of a nest, a `#loop.schedule`; and of a kernel, an array with one for each part."""
 
 
-@dataclass(frozen=True)
+@record
 class NestSchedule(Clauses):
     """The loops of one nest within a task of its kernel.
 
@@ -188,7 +189,7 @@ class NestSchedule(Clauses):
         return named
 
 
-@dataclass(frozen=True)
+@record
 class RowTasks(Clauses):
     """A part without packed products: each task runs every nest for one row, or for part of one.
 
@@ -208,7 +209,7 @@ class RowTasks(Clauses):
     jam: int | None = clause(NUMBER, "Rows, far apart, that a task reduces side by side.")
 
 
-@dataclass(frozen=True)
+@record
 class ProductTasks(Clauses):
     """A part around packed products: a task is a block of rows by a range of columns."""
 
@@ -254,7 +255,7 @@ class ProductTasks(Clauses):
     )
 
 
-@dataclass(frozen=True)
+@record
 class PairTasks(Clauses):
     """A part that packs pairs for matrix tiles."""
 
@@ -264,7 +265,7 @@ class PairTasks(Clauses):
     tile: int | None = clause(NUMBER, "Pairs of a task.")
 
 
-@dataclass(frozen=True)
+@record
 class UnstructuredTasks(Clauses):
     """A kernel that is one scatter, scan, sort, reduction of segments or Fourier transform."""
 

@@ -15,7 +15,6 @@ whole nest does.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IndexType
@@ -25,12 +24,14 @@ from xdsl.parser import AttrParser, Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.records import record
+
 MOST_ELEMENTS = 1 << 59
 """In one tensor, and so positions that a slice reaches: sixteen bytes each are as many bytes as an
 i64 counts. Extents of 0 count as 1, since the others make strides."""
 
 
-@dataclass(frozen=True)
+@record
 class Slice:
     """Positions, `step` apart, of dimensions that are walked as one, outermost first.
 

@@ -13,7 +13,6 @@ Nests that need a sum before it is whole, such as weights that are divided by it
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
 from xdsl.dialects import arith, math
@@ -28,13 +27,14 @@ from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.pairs import has_pieces
 from lamina.dialects.loop.same_values import is_reduced_by, is_same_along
+from lamina.dialects.records import record
 
 Join = Literal["combine", "raise", "rescale"]
 """How a reduction goes on with the next block: by its combiner, as the maximum of weights, or
 scaled when that rises."""
 
 
-@dataclass(frozen=True)
+@record
 class Streamed:
     """The nests that walk the dimension together, in three groups: before, along and after it."""
 

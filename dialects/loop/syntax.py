@@ -1,7 +1,6 @@
 """Text of iteration domains and index maps: `(d0, d1)[s0 = %n] in [s0, 8]` and `%x[d0, d1 - 1]`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IndexType
 from xdsl.ir import SSAValue
@@ -14,6 +13,8 @@ from xdsl.ir.affine import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+
+from lamina.dialects.records import record
 
 
 def parse_domain(parser: Parser) -> tuple[list[str], list[int], list[SSAValue]]:
@@ -86,7 +87,7 @@ def print_map(printer: Printer, index_map: AffineMap) -> None:
     printer.print_string(f"[{', '.join(_text(e) for e in index_map.results)}]")
 
 
-@dataclass(frozen=True)
+@record
 class _Scope:
     """The names of dimensions, and behind them those of sizes."""
 

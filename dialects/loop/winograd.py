@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import Float32Type, Float64Type, StringAttr, TensorType
 from xdsl.ir import Attribute
 from xdsl.utils.exceptions import VerifyException
@@ -11,6 +9,7 @@ from xdsl.utils.exceptions import VerifyException
 from lamina.dialects.loop.access import Forms, forms_of, is_contraction, shape_of
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 
 WINOGRAD = "lamina.winograd"
 """Attribute of a nest on tensors: it is computed in tiles of 2x2 results, line by line or all of an
@@ -23,7 +22,7 @@ TILE = 2
 """Lines and columns of a tile of results."""
 
 
-@dataclass(frozen=True)
+@record
 class Windows:
     """A sum of products of floats over windows of 3x3 that slide in steps of one.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import Enum
 from functools import lru_cache
 from typing import Any
@@ -23,6 +22,8 @@ from xdsl.dialects.builtin import (
     i64,
 )
 from xdsl.ir import Attribute
+
+from lamina.dialects.records import record
 
 
 class Kind(Enum):
@@ -78,7 +79,7 @@ NO_DEFAULT: Any = object()
 """Marks an argument that must be given."""
 
 
-@dataclass(frozen=True)
+@record
 class SchemaType:
     """An argument's or result's type."""
 
@@ -107,7 +108,7 @@ class SchemaType:
         return f"{self.base}{'?' * self.optional_elements}[{size}]{'?' * self.optional}"
 
 
-@dataclass(frozen=True)
+@record
 class Alias:
     """An alias annotation: `a` for a view, `a!` for what is written, `a -> *` for any view."""
 
@@ -124,7 +125,7 @@ class Alias:
         return self.text.partition(" ")[0].rstrip("!")
 
 
-@dataclass(frozen=True)
+@record
 class Arg:
     """One argument. `alias` is None for one that is only read and that no result is a view of."""
 
@@ -145,7 +146,7 @@ class Arg:
         return self.alias is not None and self.alias.is_write
 
 
-@dataclass(frozen=True)
+@record
 class Result:
     """One result: its type, alias annotation and (often empty) name."""
 
@@ -154,7 +155,7 @@ class Result:
     name: str = ""
 
 
-@dataclass(frozen=True)
+@record
 class Schema:
     """One overload of one op."""
 

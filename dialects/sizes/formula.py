@@ -13,13 +13,14 @@ are of i64, and wrap around as those of the program do.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.ir import Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
+
+from lamina.dialects.records import record
 
 MOST_STEPS = 64
 """Numbers and operations of a formula at most, for each of which a call takes about a nanosecond.
@@ -51,7 +52,7 @@ _INFIX = {"add": ("+", 1), "mul": ("*", 2), **{kind: (kind, 2) for kind in _DIVI
 _HALF = 1 << 63
 
 
-@dataclass(frozen=True)
+@record
 class Formula:
     """A number, the number in an argument of a function, by its place, or two formulas joined.
 

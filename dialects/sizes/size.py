@@ -12,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
 from itertools import product
 from math import inf, lcm, prod
 from typing import TypeAlias
+
+from lamina.dialects.records import record
 
 Extent: TypeAlias = "int | Size"
 """An extent that is known, or one that is not."""
@@ -25,7 +26,7 @@ class UndecidedSizeError(ValueError):
     """The ranges of sizes do not tell what was asked."""
 
 
-@dataclass(frozen=True)
+@record
 class Range:
     """`least`, `least + step` and so on up to `most`, which None leaves open."""
 
@@ -49,7 +50,7 @@ class Range:
         return f"[{self.least}, {'?' if self.most is None else self.most}]{step}"
 
 
-@dataclass(frozen=True)
+@record
 class SizeName:
     """What a size of an argument is called, and what it may be."""
 

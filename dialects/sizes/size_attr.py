@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Self, TypeAlias
 
 from xdsl.ir import Data
@@ -26,6 +26,7 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
+from lamina.dialects.records import record
 from lamina.dialects.sizes.size import Range, Size
 
 MOST_SIZE = 1 << 59
@@ -38,7 +39,7 @@ Terms: TypeAlias = tuple[tuple[tuple[str, ...], int], ...]
 """Products of names, with the factor of each."""
 
 
-@dataclass(frozen=True)
+@record
 class SizeText:
     """A sum of multiples of names and of their products, an `offset`, and the range of the sum, of
     one name, if it stands here. Terms are in the order of their names, each once."""

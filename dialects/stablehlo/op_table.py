@@ -6,7 +6,7 @@ is read (`forms.py`), and which words of that form are which attributes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lamina.dialects.records import record
 
 INTS, INT, BOOL, WORD, FORMAT, PAIRS, PRECISIONS, ALGORITHM = (
     "ints",
@@ -21,7 +21,7 @@ INTS, INT, BOOL, WORD, FORMAT, PAIRS, PRECISIONS, ALGORITHM = (
 """Kinds of clauses: `= [1, 2]`, `= 1`, `= true`, `= DEFAULT`, `= e5m10`, `= [0] x [1]`, ..."""
 
 
-@dataclass(frozen=True)
+@record
 class Clause:
     """`word = value` in a pretty form: the attribute, and how its value is written."""
 
@@ -29,7 +29,7 @@ class Clause:
     kind: str
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """An op. `clauses` by their words; `words` are attributes that are written by value alone."""
 

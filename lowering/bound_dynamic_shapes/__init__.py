@@ -11,8 +11,6 @@ Families of ops are bounded by the modules beside this file; what has no entry i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
@@ -21,7 +19,6 @@ from xdsl.passes import ModulePass
 from lamina.passes.contracts.stages import stages_of
 
 
-@dataclass(frozen=True)
 class BoundDynamicShapesPass(ModulePass):
     """Pad tensors whose size depends on data, and carry the sizes along."""
 

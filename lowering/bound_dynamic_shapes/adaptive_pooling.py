@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import repeat_to
 from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded, spatial_dims
@@ -18,7 +18,7 @@ from lamina.lowering.bound_dynamic_shapes.values import Bounded
 from lamina.lowering.tensor_types import element_of, is_float, shape_of
 
 
-@dataclass(frozen=True)
+@record
 class Parts:
     """A dimension in so many parts: where each begins, and how many elements it has; where these
     stand, and which of as many as the longest part has are elements of it."""

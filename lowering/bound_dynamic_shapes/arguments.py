@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -16,6 +15,7 @@ from xdsl.dialects.builtin import (
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Extent, Size, SizeName
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, total
@@ -70,7 +70,7 @@ def bound_arguments(function: FuncOp, state: State) -> None:
         state.numbers[one.given] = known(least) if size is None else Number(size, bound, least)
 
 
-@dataclass(frozen=True)
+@record
 class PaddedArgument:
     """An argument of open size: as it was, what stands beside it, its name, and its sizes."""
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number, known
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
-@dataclass(frozen=True)
+@record
 class Compaction:
     """Where each position of a vector goes: those chosen in front, those left out behind them."""
 

@@ -8,10 +8,10 @@ For an op that knows nothing of groups its elements are moved together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.records import record
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
 from lamina.lowering.bound_dynamic_shapes.size_runs import (
@@ -73,7 +73,7 @@ def constant_told(count: Count, told: Mapping[SSAValue, Factors]) -> int | None:
     return told[count][0]
 
 
-@dataclass(frozen=True)
+@record
 class _Staying:
     """Dimensions of a new shape whose elements stay where they are: extents, counts, and of how
     many dimensions each is a group."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
@@ -55,7 +55,7 @@ def masked_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return Bounded(b.where(chosen, taken, wide.value), sizes)
 
 
-@dataclass(frozen=True)
+@record
 class _Counted:
     """Sums of numbers in front of each position of a row, of each row, and of all."""
 

@@ -7,11 +7,11 @@ a window count, as torch counts them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import repeat_to
 from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded, spatial_dims
@@ -23,7 +23,7 @@ from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
 from lamina.lowering.tensor_types import element_of, is_float, shape_of
 
 
-@dataclass(frozen=True)
+@record
 class Axis:
     """Windows along one dimension: of how many elements, and how far apart they begin."""
 

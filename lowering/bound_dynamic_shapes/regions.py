@@ -15,6 +15,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
+from lamina.dialects.records import record
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
@@ -262,7 +263,7 @@ class RegionBounding:
         return unsupported(self.op, reason, nearest)
 
 
-@dataclass(frozen=True)
+@record
 class _Own:
     """A size that a branch gives as one more result."""
 

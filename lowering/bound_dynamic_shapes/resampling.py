@@ -5,12 +5,12 @@ Formulas are those of `lowering/core_aten_to_prims/resampling.py`, with sizes in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import repeat_to
 from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded
@@ -27,7 +27,7 @@ Taps = list[tuple[SSAValue, SSAValue | None]]
 """Places, and weights (none for 1), one for each output."""
 
 
-@dataclass(frozen=True)
+@record
 class Axis:
     """A dimension to resample: how many elements it has, how many outputs, of which `bound` are
     computed; a scale factor, if one is given, goes before their ratio."""

@@ -9,12 +9,12 @@ by zeros before they are added.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.control import CondOp, YieldOp
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import repeat_to
 from lamina.lowering.bound_dynamic_shapes.batches import only_first_padded
@@ -29,7 +29,7 @@ Count = Callable[[int, Number], Number]
 """How many outputs an axis has, by its number and its size."""
 
 
-@dataclass(frozen=True)
+@record
 class _Axis:
     """How windows lie along one spatial dimension."""
 

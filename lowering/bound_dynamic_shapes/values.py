@@ -9,13 +9,14 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.records import record
 from lamina.lowering.tensor_types import shape_of
 
 Count: TypeAlias = SSAValue | None
 """How many positions of a dimension are elements: a 0-d tensor of i64, or None for all."""
 
 
-@dataclass(frozen=True)
+@record
 class Bounded:
     """A tensor of static size, of which the first `sizes[d]` positions of dimension d count."""
 
@@ -51,7 +52,7 @@ class Bounded:
         return Bounded(value, (*self.sizes[:dim], None, *self.sizes[dim + 1 :]))
 
 
-@dataclass(frozen=True)
+@record
 class Grouped:
     """A tensor whose dimensions are groups of those of another: so many of them for each."""
 
@@ -75,7 +76,7 @@ def whole(value: SSAValue) -> Bounded:
     return Bounded(value, (None,) * len(shape_of(value)))
 
 
-@dataclass(frozen=True)
+@record
 class Number:
     """A number that a program computes: a 0-d tensor or a constant, and its range if known."""
 
@@ -94,7 +95,7 @@ def known(number: int) -> Number:
     return Number(number, number, number)
 
 
-@dataclass(frozen=True)
+@record
 class Sum:
     """Multiples of 0-d tensors of i64, by their factors, and a number added to them."""
 

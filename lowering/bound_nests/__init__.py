@@ -20,15 +20,12 @@ Calls of kernels are refused, and steps of such a scan that may fail.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class BoundNestsPass(ModulePass):
     """Pad nests of open extents up to the bounds of these, and mask what does not count."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.ir import Attribute, Operation, SSAValue
@@ -15,13 +14,14 @@ from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.open_nests import reach_of
 from lamina.dialects.loop.predicates import SGE, SLT
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Extent, Size, UndecidedSizeError
 from lamina.lowering import scalar
 from lamina.lowering.bound_nests.bodies import BoundBody
 from lamina.lowering.bound_nests.values import Values
 
 
-@dataclass(frozen=True)
+@record
 class Index:
     """One index of a read: what it is, and the extent that it is of, in a call and at most."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
@@ -12,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import ReadOp, ReshapeOp
 from lamina.dialects.loop.body_ops import element_type
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Extent, Size
 from lamina.lowering.bound_nests.bodies import BoundBody, computed
 from lamina.lowering.bound_nests.reads import before
@@ -20,7 +20,7 @@ from lamina.lowering.bound_nests.values import Shape, Values
 from lamina.passes.refusal import unsupported
 
 
-@dataclass(frozen=True)
+@record
 class Group:
     """Dimensions of the source, and those of the result, that have the same elements."""
 

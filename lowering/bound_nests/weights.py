@@ -10,7 +10,7 @@ of sizes that may be 0.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 
 from xdsl.dialects import arith, math
@@ -20,6 +20,7 @@ from xdsl.ir.affine import AffineDimExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.same_values import is_same_along
+from lamina.dialects.records import record
 
 
 class Kind(Enum):
@@ -37,7 +38,7 @@ _ALONG = (Kind.SCORES, Kind.BELOW, Kind.EXPONENTIAL, Kind.WEIGHT)
 """Those that have the dimension itself."""
 
 
-@dataclass(frozen=True)
+@record
 class Fact:
     """A value is of a kind, of the scores `root` along their dimension `axis`; `dims` says which of
     its own dimensions, or of those of a nest, each dimension of the scores is."""

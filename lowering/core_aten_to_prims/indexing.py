@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import IntegerType, i64
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.pointwise import broadcast_all
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, lowers
@@ -58,7 +58,7 @@ def wrapped(b: PrimsBuilder, index: SSAValue, extent: int) -> SSAValue:
     return b.where(negative, b.with_number("add", index, extent), index)
 
 
-@dataclass(frozen=True)
+@record
 class Located:
     """Indexed dimensions side by side and flattened into one."""
 

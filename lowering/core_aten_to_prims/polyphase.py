@@ -8,17 +8,17 @@ image itself, without zeros between its elements.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 from math import gcd, prod
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
-@dataclass(frozen=True)
+@record
 class Phase:
     """The elements `first`, `first + step`, ... of a window, `count` of them.
 

@@ -8,12 +8,12 @@ are products with a matrix of weights.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import ceil, pi
 
 from xdsl.dialects.builtin import IntegerType, Signedness, f32, f64, i64
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.core_aten_to_prims.resampling_bytes import dense_weights, resample_bytes
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder, accumulation_type, lowers
@@ -26,7 +26,7 @@ SMOOTH_CUBIC = -0.5
 """The same for antialiased interpolation."""
 
 
-@dataclass(frozen=True)
+@record
 class Axis:
     """One axis to resample: its extents, input / output, and whether the corners are kept."""
 

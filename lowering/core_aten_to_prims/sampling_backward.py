@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import product
 from math import prod
 
 from xdsl.ir import Attribute, SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Replacement
 from lamina.lowering.core_aten_to_prims.resampling import cubic_weights
@@ -25,7 +25,7 @@ from lamina.lowering.resamplings import CUBIC as KEYS
 from lamina.lowering.tensor_types import element_of, shape_of
 
 
-@dataclass(frozen=True)
+@record
 class Tap:
     """A neighbour along one axis; no weight means 1, and no slope 0."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from math import inf, prod
 
@@ -11,6 +10,7 @@ from xdsl.dialects.builtin import i64
 from xdsl.ir import Block, Region, SSAValue
 
 from lamina.dialects.control import CondOp, YieldOp
+from lamina.dialects.records import record
 from lamina.lowering.core_aten_to_prims.polyphase import (
     Phase,
     by_phases,
@@ -31,7 +31,7 @@ MOST_PHASES = 32
 channels of 9x9 a program takes 0.8 s of CPU time, with 16 0.5 (a thread of a Sapphire Rapids)."""
 
 
-@dataclass(frozen=True)
+@record
 class Windows:
     """How windows lie; each list has a number for each spatial dimension.
 
@@ -212,7 +212,7 @@ def _scattered(b: PrimsBuilder, x: SSAValue, weight: SSAValue, windows: Windows)
     return b.convert(windows.cut(b, total, covered), element)
 
 
-@dataclass(frozen=True)
+@record
 class _Run:
     """The elements `first .. first + count - 1` of a window, which land side by side.
 

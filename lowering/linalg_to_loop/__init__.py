@@ -6,14 +6,11 @@ lowered by the modules beside this file. Numbers outside of bodies become tensor
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class ConvertLinalgToLoopPass(ModulePass):
     """Lower `linalg` and `tensor` ops, and `arith` and `math` on tensors, to loop nests."""
 

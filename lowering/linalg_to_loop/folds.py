@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects import arith
@@ -12,6 +11,7 @@ from xdsl.ir import Attribute, Block, BlockArgument, Operation, Region, SSAValue
 
 from lamina.dialects.loop import YieldOp
 from lamina.dialects.loop.monoid import COMBINE, Monoid
+from lamina.dialects.records import record
 from lamina.lowering.scalar import number
 
 NAMED: dict[str, str] = {
@@ -40,7 +40,7 @@ _REGIONS: dict[str, Callable[[Attribute], Attribute]] = {
 """Ops that no combiner is named for, and what they ignore."""
 
 
-@dataclass(frozen=True)
+@record
 class Fold:
     """A yielded value: `op` of what was there and of `terms`, negated where it says so."""
 

@@ -6,7 +6,6 @@ Where a number stands in the text of the program, a cast from the tensor stands 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -25,7 +24,6 @@ from lamina.passes.functionalize.inline_calls import inlined_functions, public_f
 from lamina.passes.functionalize.number_arguments import is_number
 
 
-@dataclass(frozen=True)
 class LinalgNumberArgumentsPass(ModulePass):
     """Take and give tensors of rank 0 in the place of numbers, in public functions."""
 

@@ -7,14 +7,11 @@ integers are signless as they are in MLIR.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class ConvertLoopToLinalgPass(ModulePass):
     """Turn nests on tensors, fused or not, into `linalg` and `tensor` ops of MLIR."""
 

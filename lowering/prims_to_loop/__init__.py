@@ -6,14 +6,11 @@ stand in `limitations.tsv` with the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class ConvertPrimsToLoopPass(ModulePass):
     """Lower `prims` ops to `loop.generic` and `loop.reshape`."""
 

@@ -6,14 +6,11 @@ one thread: their kernels follow one another. `scf.parallel` stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class ConvertScheduledToMlirPass(ModulePass):
     """Turn the few `loop` ops of a scheduled program into those of MLIR's dialects."""
 

@@ -10,14 +10,11 @@ Families of primitives are split by the modules beside this file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class SplitComplexPass(ModulePass):
     """Replace `prims` ops on complex tensors by ops on their parts."""
 

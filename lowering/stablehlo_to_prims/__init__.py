@@ -9,14 +9,11 @@ with the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
 
-@dataclass(frozen=True)
 class ConvertStableHLOToPrimsPass(ModulePass):
     """Lower `stablehlo` and `chlo` to `prims`, `control` and nests of `loop`."""
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import f32, i1, i32
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.records import record
 from lamina.dialects.stablehlo.attributes import body_of, fields
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.lowering.stablehlo_to_prims.shapes import dilated, reversed_dims
@@ -73,7 +73,7 @@ def _check_dims(shape: list[int], dims: list[int]) -> None:
         raise ValueError(f"dimensions {dims} of {shape}")
 
 
-@dataclass(frozen=True)
+@record
 class DimNumbers:
     """Which dimensions of a tensor are its first two (batch and channels, or outputs and inputs)
     and its spatial ones."""

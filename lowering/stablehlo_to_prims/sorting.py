@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerType, i8
 from xdsl.ir import Block, Operation, SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.stablehlo.attributes import word
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.lowering import scalar
@@ -25,7 +25,7 @@ from lamina.lowering.tensor_types import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Key:
     """What one comparison of a comparator sorts by: a value of its region, made of the left
     arguments."""

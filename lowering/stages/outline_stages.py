@@ -6,8 +6,6 @@ result; sizes that it gives are named in `lamina.dims` of the arguments of those
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr, UnitAttr
 from xdsl.dialects.func import CallOp, FuncOp, ReturnOp
@@ -22,7 +20,6 @@ from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.stages import BEGINS_STAGE, STAGE
 
 
-@dataclass(frozen=True)
 class OutlineStagesPass(ModulePass):
     """Make a private function of each stage, and of `@main` calls of these."""
 

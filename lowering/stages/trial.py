@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.errors import LaminaError, UnsupportedError
+from lamina.dialects.records import record
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.lowering.bound_dynamic_shapes.program import bound_function
 from lamina.lowering.bound_dynamic_shapes.values import State
@@ -27,7 +28,7 @@ _TRIED = 64
 """What open sizes are at most where a function is tried; which number it is does not matter."""
 
 
-@dataclass(frozen=True)
+@record
 class Count:
     """How many elements a dimension has: equal keys are equal sizes, at most `most`."""
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
@@ -32,6 +31,7 @@ from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.memory_ops import ALIGNMENT
+from lamina.dialects.records import record
 from lamina.passes.calls.callee_programs import (
     CALLEE,
     callee_named,
@@ -54,7 +54,6 @@ _REFUSED = {
 """By kinds of arguments that only a program called from outside has, what it does."""
 
 
-@dataclass(frozen=True)
 class LinkCalleesPass(EntryPass):
     """Make one program of a module and the modules in it."""
 
@@ -82,7 +81,7 @@ def link_callees(module: ModuleOp) -> None:
             module.body.block.add_op(function)
 
 
-@dataclass(frozen=True)
+@record
 class _Linked:
     """A callee's functions by their new names, and those of them that are called from outside."""
 

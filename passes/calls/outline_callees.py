@@ -40,7 +40,6 @@ _NAME = re.compile(r"[\w$]+")
 _INLINED = f"the function without {NO_INLINE}"
 
 
-@dataclass(frozen=True)
 class OutlineCalleesPass(ModulePass):
     """Make a program of each function whose calls stay, and calls of extern kernels of those."""
 

@@ -6,8 +6,6 @@ rest has come down to them. Contracts let them pass, as `lamina.allow` names the
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -20,7 +18,6 @@ _DIALECTS = ("aten", "core_aten", "prims")
 """Of the tensor layers, top first; `loop` stands at each of them anyway."""
 
 
-@dataclass(frozen=True)
 class AllowLowerOpsPass(ModulePass):
     """Name the ops of a program that are of a lower layer than its highest one."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, StringAttr
 from xdsl.dialects.func import FuncOp
@@ -12,6 +11,7 @@ from xdsl.ir import Attribute
 
 from lamina.dialects.errors import InputError
 from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.records import record
 from lamina.passes.refusal import invalid
 
 ARGUMENT, RESULT = "argument", "result"
@@ -19,7 +19,7 @@ ARGUMENT, RESULT = "argument", "result"
 _STEMS = {"input": "arg", "output": "out"}
 
 
-@dataclass(frozen=True)
+@record
 class Declared:
     """An argument or result of a function, as its attributes describe it."""
 

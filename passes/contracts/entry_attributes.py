@@ -7,7 +7,6 @@ that comes in as text, and all that the pipeline makes, is checked against one t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 
 from xdsl.dialects.builtin import (
@@ -28,6 +27,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.extern import signature_fault
 from lamina.dialects.narrow_types import CODES, NARROW_TYPES
+from lamina.dialects.records import record
 from lamina.dialects.schema.promotion import ui8
 from lamina.passes.contracts.argument_sizes import verify_dims
 from lamina.passes.contracts.declared import (
@@ -74,7 +74,7 @@ is its extent in memory, which is row-major over these, or -1 where the type's i
 `compact-arguments`."""
 
 
-@dataclass(frozen=True)
+@record
 class Kind:
     """Where a kind may stand, from which layer on, and the shape and element type it needs.
 

@@ -7,7 +7,6 @@ arena keep the meaning only where `in_place_pairs` proves it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from itertools import combinations
 
@@ -16,12 +15,13 @@ from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.op_list import ops_of
+from lamina.dialects.records import record
 from lamina.passes.memory.in_place import in_place_pairs
 from lamina.passes.memory.memory_accesses import Access, EntryMemory, root_of, written_arguments
 from lamina.passes.refusal import invalid
 
 
-@dataclass(frozen=True)
+@record
 class _Kernel:
     """The arguments that a kernel touches: whether it writes them, and which may share memory."""
 

@@ -8,7 +8,7 @@ numbers of live rows; slices begin where index arithmetic on their counters says
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import arith, func, memref, scf
 from xdsl.dialects.builtin import IndexType
@@ -21,6 +21,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.slices import Slice
 from lamina.dialects.op_list import instances_under
+from lamina.dialects.records import record
 from lamina.passes.refusal import invalid
 
 INDEX_OPS = (
@@ -188,7 +189,7 @@ def _verify_steps(nest: GenericOp) -> None:
             )
 
 
-@dataclass(frozen=True)
+@record
 class _Digit:
     """A number `counter / divisor % modulus * scale`: a digit of what a loop counts.
 

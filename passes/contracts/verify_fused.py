@@ -6,8 +6,6 @@ What `verify-loop` asks for, and: nests stand in kernels, which are private func
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -27,7 +25,6 @@ NESTS = (GenericOp, *UNSTRUCTURED_OPS)
 """What computes: it stands in kernels only."""
 
 
-@dataclass(frozen=True)
 class VerifyFusedPass(ModulePass):
     """Check that nests stand in kernels, that kernels can be run, and that only they are called."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
 
@@ -69,7 +68,6 @@ ENTRY_OPS = frozenset(
 KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
 
 
-@dataclass(frozen=True)
 class VerifyScheduledPass(EntryPass):
     """Check that entries only call kernels and that kernels are explicit loops over memory."""
 

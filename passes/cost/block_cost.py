@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from lamina.codegen.target import Target
+from lamina.dialects.records import record
 from lamina.passes.cost.kernel_model import PRODUCT_ROWS
 from lamina.passes.cost.product_limits import EVEN_ROUNDS, PANEL_LOADS
 from lamina.passes.cost.tile_cost import tile_height, tiles_cost
@@ -24,7 +24,7 @@ TILES_TRIED = 4
 ones load a panel too often to be chosen."""
 
 
-@dataclass(frozen=True)
+@record
 class Panels:
     """The operand of a product that all its rows are multiplied by: vectors of a panel, terms of
     all panels together, and whether each block packs them itself."""

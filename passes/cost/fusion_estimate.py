@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from lamina.dialects.records import record
 
 KERNEL_SECONDS = 2e-7
 """A kernel of its own: its call, and the end of its loops."""
@@ -12,7 +12,7 @@ SLACK = 1.1
 """How much longer the one way may take than the other: fusing spares memory in any case."""
 
 
-@dataclass(frozen=True)
+@record
 class Estimate:
     """Of one pair: bytes that fusing spares, operations it adds (in adds), and both in seconds."""
 

@@ -6,7 +6,7 @@ function, since loops no longer show them.
 
 from __future__ import annotations
 
-from dataclasses import astuple, dataclass, fields
+from dataclasses import astuple, fields
 from math import ceil, log2, prod
 
 from xdsl.dialects import func
@@ -20,6 +20,7 @@ from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
 from lamina.dialects.op_list import list_ops
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
 from lamina.passes.cost.unstructured_cost import fourier_operations, unstructured_work
 
@@ -29,7 +30,7 @@ COST = "lamina.cost"
 _FREE_BODY_OPS = ("loop.", "arith.constant", "arith.index_cast", "arith.extui", "arith.trunci")
 
 
-@dataclass(frozen=True)
+@record
 class KernelCost:
     """`traffic` in bytes, each array once; `flops` one each; `units` as in `fusion_cost`."""
 

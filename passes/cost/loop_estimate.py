@@ -22,6 +22,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.tiles import TileDotOp, TileLoadOp, TileStoreOp
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import op_cost
 from lamina.passes.cost.loop_traffic import Access, Level, fetched, fits
 from lamina.passes.cost.loop_trips import LOOPS, share, trips
@@ -63,7 +64,7 @@ _SHUFFLES = ("vector.shuffle", "vector.insert", "vector.extract", "vector.transp
 _FREE_NAMES = ("loop.reshape", "loop.row", "memref.cast", "memref.view", "func.return")
 
 
-@dataclass(frozen=True)
+@record
 class LoopEstimate:
     """Cycles of arithmetic, and bytes fetched into each cache, of one call on `threads` threads."""
 

@@ -13,10 +13,11 @@ from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import value_bytes
 
 
-@dataclass(frozen=True)
+@record
 class Access:
     """`bytes` of `root` at an address that changes with the loops of `moves`.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil, log2, prod
 
 from xdsl.dialects.builtin import TensorType
@@ -15,6 +14,7 @@ from lamina.dialects.loop import ExternOp, FourierOp, GenericOp, SegmentReduceOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import extents_at
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Extent, Size, SizeName, quotients
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.cost.fusion_cost import type_bytes
@@ -25,7 +25,7 @@ Counted = GenericOp | OrderedNest | SortOp | FourierOp | ExternOp
 """Ops that move and compute something."""
 
 
-@dataclass(frozen=True)
+@record
 class OpenCost:
     """`traffic` of a nest in bytes, each array once, and `flops` one each, of sizes."""
 

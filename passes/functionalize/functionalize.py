@@ -12,7 +12,6 @@ Function arguments are contiguous: the caller sees to that.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -72,7 +71,6 @@ DROPPED = frozenset(
 """Ops that only state what the types already say."""
 
 
-@dataclass(frozen=True)
 class FunctionalizePass(ModulePass):
     """Replace mutation by values and by results with `lamina.kind = "mutation"`."""
 

@@ -10,7 +10,6 @@ call of it (`outline-callees`).
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -37,7 +36,6 @@ MOST_OPS = 200_000
 """Ops of one entry with all that it calls: functions that call others twice grow fast."""
 
 
-@dataclass(frozen=True)
 class InlineCallsPass(ModulePass):
     """Put functions in the place of their calls, at tensor layers; refuse recursion."""
 

@@ -8,7 +8,6 @@ of `core_aten` or `prims` that reads one becomes the op of `aten` that it is. Nu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -37,7 +36,6 @@ ATEN_NUMBERS: tuple[Attribute, ...] = (f64, i64, i1)
 """Types of numbers that ATen's ops give and take."""
 
 
-@dataclass(frozen=True)
 class NumberArgumentsPass(ModulePass):
     """Take tensors of rank 0 in the place of numbers, in public functions."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 
 RESHAPES = frozenset(
@@ -33,7 +33,7 @@ EVALUATION_IDENTITIES = frozenset(
 """Give back their operand itself in evaluation, though the schema does not say so."""
 
 
-@dataclass(frozen=True)
+@record
 class ViewStep:
     """One view op; its first operand is the tensor seen, `result_index` which result is meant."""
 

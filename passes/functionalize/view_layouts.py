@@ -7,7 +7,7 @@ which elements two views share does not depend on where these lie.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 import numpy as np
@@ -20,6 +20,7 @@ from xdsl.dialects.builtin import (
 )
 from xdsl.ir import Attribute
 
+from lamina.dialects.records import record
 from lamina.passes.functionalize.view_chains import LAZY_STEPS, PERMUTATIONS, SHAPE_ONLY, ViewStep
 from lamina.passes.functionalize.view_inverses import CUT_DIM, dims_seen, overlaps
 
@@ -30,7 +31,7 @@ _LISTED = 1 << 16
 """Elements of a target up to which all are looked at one by one."""
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """Extents, strides and start of a view; `width` is the size of an element. All in bytes."""
 
@@ -96,7 +97,7 @@ def _positions(layout: Layout) -> np.ndarray:
     return found
 
 
-@dataclass(frozen=True)
+@record
 class _Memory:
     """NumPy's view of addresses, which are compared and never read."""
 

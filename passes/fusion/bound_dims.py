@@ -7,8 +7,6 @@ own domain stays whole, since all that is left out would change nothing.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import func
 
 from lamina.dialects.ir_links import block_ops
@@ -18,7 +16,6 @@ from lamina.dialects.loop.bounds import BOUNDS
 from lamina.passes.kernel_passes import KernelPass
 
 
-@dataclass(frozen=True)
 class BoundDimsPass(KernelPass):
     """Note the bounds of dimensions on the nests of outlined kernels."""
 

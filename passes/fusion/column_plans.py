@@ -8,7 +8,6 @@ makes, at the same row.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -18,6 +17,7 @@ from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import COMBINE
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_limits import (
     LEAST_SUM_RUN,
     LEAST_SUMMED_ROWS,
@@ -29,7 +29,7 @@ from lamina.passes.fusion.fusion_decisions import Refusal
 from lamina.passes.fusion.fusion_rules import edge_rows
 
 
-@dataclass(frozen=True)
+@record
 class ColumnPlan:
     """The first rows of a kernel, outermost first, as dimensions of a nest that sums over them."""
 

@@ -14,8 +14,6 @@ becomes, if the first nest chooses between %x and 0,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ArrayAttr, FloatAttr
 from xdsl.ir import SSAValue
@@ -37,11 +35,11 @@ from lamina.dialects.loop.bounds import CUT, ENDS, FIRST_COUNT, Bound, BoundsAtt
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.counted_dims import noted_ends
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.loop.loop_rewriting import rebuild
 
 
-@dataclass(frozen=True)
 class DropRowMasksPass(KernelPass):
     """Cut sums of products at numbers of the call instead of masking their row operands."""
 
@@ -55,7 +53,7 @@ class DropRowMasksPass(KernelPass):
                 _drop(mask)
 
 
-@dataclass(frozen=True)
+@record
 class _Mask:
     """A nest that makes one of its reads 0 from a number on, along one dimension."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from math import prod
 from typing import TypeVar
@@ -13,9 +13,10 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.loop.access import flatten
 from lamina.dialects.loop.linear import Linear, linear
+from lamina.dialects.records import record
 
 
-@dataclass(frozen=True)
+@record
 class Reach:
     """`factor` times the number in `count`, and `offset`, in groups of `divisor`, the last of which
     may not be whole; `least` at least, if that is not 0."""
@@ -56,7 +57,7 @@ End = Reach | int
 """Where a limit is: at a number of the program, or at a known one."""
 
 
-@dataclass(frozen=True)
+@record
 class Limit:
     """Elements of which `number // stride % extent` is below `end`."""
 
@@ -65,7 +66,7 @@ class Limit:
     end: End
 
 
-@dataclass(frozen=True)
+@record
 class PanelLimit(Limit):
     """Elements in panels of `lanes`, `lane` elements apart: the number of the panel, which is that
     of a limit, times `lanes` plus the number in the panel is below `end`."""
@@ -74,7 +75,7 @@ class PanelLimit(Limit):
     lanes: int
 
 
-@dataclass(frozen=True)
+@record
 class PointLimit:
     """Points of a nest at which `form // stride % extent` is below `end`.
 
@@ -194,7 +195,7 @@ def agreed(found: Sequence[Points | None], orders: Orders = NO_ORDERS) -> Points
     return reduce(lambda one, other: joined(one, other, orders), read) if read else None
 
 
-@dataclass(frozen=True)
+@record
 class Touched:
     """The row-major number of the element that a nest touches: a form over dimensions of `extents`.
 

@@ -10,7 +10,6 @@ rows, in whose scratch the image then is. Each edge is a part of the kernel, whi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -42,6 +41,7 @@ from lamina.dialects.loop.labels import label_of, names_of
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import SCHEDULE
 from lamina.dialects.op_list import ops_of
+from lamina.dialects.records import record
 from lamina.passes.fusion.border_cuts import cut_border, inside_of
 from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_reasons import reason_texts, set_reason_texts
@@ -50,7 +50,6 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.memory_accesses import root_of
 
 
-@dataclass(frozen=True)
 class FuseBordersPass(ModulePass):
     """Make the inside of a bordered image in the kernel of the product that is copied there."""
 
@@ -93,7 +92,7 @@ def _erase_uncalled(kernels: Iterable[func.FuncOp], entries: Sequence[func.FuncO
             Rewriter.erase_op(kernel)
 
 
-@dataclass(frozen=True)
+@record
 class _Kernel:
     """A call of a kernel."""
 
@@ -158,7 +157,7 @@ def _pair_ending_at(call: func.CallOp, kernels: Mapping[str, func.FuncOp]) -> _P
     return None
 
 
-@dataclass(frozen=True)
+@record
 class _Pair:
     """A kernel that makes an image, and the next one, which copies it into one with a border."""
 

@@ -36,7 +36,6 @@ from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 from lamina.passes.loop.split_dim import is_divisible, split_dim
 
 
-@dataclass(frozen=True)
 class FuseColumnSumsPass(FusionPassBase):
     """Make column sums in the kernels whose rows they sum over, where the model says it pays.
 

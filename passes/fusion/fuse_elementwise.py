@@ -8,7 +8,7 @@ reader that evaluates it no more often than it would have been evaluated on its 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 from math import prod
 
@@ -28,6 +28,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.loop.rounding import is_widening
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import MANY_READS, OFTEN
 from lamina.passes.fusion.copied_bodies import CopiedBodies, share_reads
@@ -50,7 +51,6 @@ from lamina.passes.loop.position_reads import is_position, settle_reads
 from lamina.passes.loop.widened_operands import dots_in_place
 
 
-@dataclass(frozen=True)
 class FuseElementwisePass(FusionPassBase):
     """Inline pointwise producers into their readers where a cost model says it pays.
 
@@ -80,7 +80,7 @@ class FuseElementwisePass(FusionPassBase):
                 simplify_body(op.block)
 
 
-@dataclass(frozen=True)
+@record
 class Rule:
     """The machine that decides about a pair, who hears of it, bodies that took copies.
 

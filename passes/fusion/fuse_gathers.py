@@ -8,7 +8,7 @@ made from, with the same checks of their indices.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.ir import Operation, SSAValue
@@ -27,7 +27,6 @@ from lamina.passes.loop.loop_rewriting import erase_if_dead, rebuild
 from lamina.passes.loop.position_reads import settle_reads
 
 
-@dataclass(frozen=True)
 class FuseGathersPass(FusionPassBase):
     """Compute pointwise producers at the places where a nest reads them indirectly.
 

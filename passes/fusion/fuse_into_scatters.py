@@ -6,7 +6,6 @@ where they are read, and none of the others.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -29,7 +28,6 @@ from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
 
-@dataclass(frozen=True)
 class FuseIntoScattersPass(ModulePass):
     """Inline pointwise producers into the scatter that alone reads them."""
 

@@ -11,7 +11,6 @@ it the most bytes, if it can, and takes others with products in where all panels
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -48,7 +47,6 @@ WHOLE_OPS = (ExternOp, RegionOp)
 """Ops that are in no kernel: nothing moves into them or past what they need."""
 
 
-@dataclass(frozen=True)
 class FuseKernelsPass(FusionPassBase):
     """Group loop nests into kernels by their common rows; record why a pair stayed apart.
 

@@ -13,13 +13,14 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.labels import label_of
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_estimate import Estimate
 from lamina.passes.cost.fusion_model import estimate
 from lamina.passes.fusion.fusion_override import FUSE, override
 
 
-@dataclass(frozen=True)
+@record
 class Decision:
     """Whether a pair becomes one, why, and what was estimated for it."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.dialects import func
@@ -34,6 +34,7 @@ from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.masked_reads import masked_reads
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scatter_masks import masks_within_rows
+from lamina.dialects.records import record
 from lamina.passes.fusion.element_limits import (
     Demand,
     PointLimit,
@@ -46,7 +47,7 @@ Masks = dict[int, SSAValue]
 """For each argument of a kernel that is a mask of one dimension the size below which it is true."""
 
 
-@dataclass(frozen=True)
+@record
 class KernelCall:
     """A call of a kernel, and what limits it there."""
 

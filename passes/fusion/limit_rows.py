@@ -14,7 +14,7 @@ An argument of a kernel that is a mask of the positions below a size is noted as
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -76,7 +76,6 @@ from lamina.passes.fusion.unstructured_demand import (
 from lamina.passes.fusion.zero_operands import note_zeros
 
 
-@dataclass(frozen=True)
 class LimitRowsPass(ModulePass):
     """Note on the nests of outlined kernels which of their rows results depend on."""
 

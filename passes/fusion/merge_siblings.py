@@ -8,7 +8,6 @@ row by row, while the row is in the nearest cache.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import func
@@ -34,7 +33,6 @@ from lamina.passes.fusion.position_masks import is_position_mask
 from lamina.passes.fusion.size_nests import SIZES_APART, are_apart
 
 
-@dataclass(frozen=True)
 class MergeSiblingsPass(FusionPassBase):
     """Merge independent kernels that read the same operand, and such nests of one kernel.
 

@@ -8,8 +8,6 @@ before: a merged kernel is no longer than what one thread does anyway.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import func
 
 from lamina.codegen.roofline import Roofline
@@ -28,7 +26,6 @@ from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed
 from lamina.passes.fusion.merge_siblings import handed_bytes, scratch_bytes
 
 
-@dataclass(frozen=True)
 class MergeSmallKernelsPass(FusionPassBase):
     """Merge short kernels with others that run next to them.
 

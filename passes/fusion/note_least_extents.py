@@ -14,7 +14,6 @@ it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -34,7 +33,6 @@ from lamina.passes.fusion.row_limits import by_place, row_limits
 from lamina.passes.fusion.unstructured_demand import demanded_points
 
 
-@dataclass(frozen=True)
 class NoteLeastExtentsPass(ModulePass):
     """Note how few positions of each dimension of a nest a call may need, where sizes are open."""
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -134,7 +133,6 @@ def _verify_counts(function: func.FuncOp) -> None:
                     )
 
 
-@dataclass(frozen=True)
 class OutlineKernelsPass(ModulePass):
     """Move kernels into private functions, one for each structure."""
 
@@ -238,7 +236,8 @@ class _Known:
 
 
 @once_an_object
-def _known(attribute: Attribute) -> _Known:
+def known_attribute(attribute: Attribute) -> Hashable:
+    """A key that is equal for equal attributes, and hashed once."""
     return _Known(attribute)
 
 
@@ -256,16 +255,16 @@ class _Numbered:
 
     def block(self, block: Block) -> Hashable:
         """Arguments and ops."""
-        arguments = tuple([(self._number(a), _known(a.type)) for a in block.args])
+        arguments = tuple([(self._number(a), known_attribute(a.type)) for a in block.args])
         return arguments, tuple([self._op(op) for op in block_ops(block)])
 
     def _op(self, op: Operation) -> Hashable:
         return (
             op.name,
             tuple([self._number(o) for o in operands_of(op)]),
-            tuple([(self._number(r), _known(r.type)) for r in op.results]),
-            tuple([(n, _known(op.properties[n])) for n in sorted(op.properties)]),
-            tuple([(n, _known(op.attributes[n])) for n in sorted(op.attributes)]),
+            tuple([(self._number(r), known_attribute(r.type)) for r in op.results]),
+            tuple([(n, known_attribute(op.properties[n])) for n in sorted(op.properties)]),
+            tuple([(n, known_attribute(op.attributes[n])) for n in sorted(op.attributes)]),
             tuple([self.block(block) for region in op.regions for block in region.blocks]),
         )
 

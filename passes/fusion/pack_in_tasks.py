@@ -8,7 +8,7 @@ than reading its weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -31,7 +31,6 @@ from lamina.passes.fusion.fusion_reasons import take_reasons
 from lamina.passes.loop.loop_rewriting import rebuild
 
 
-@dataclass(frozen=True)
 class PackInTasksPass(ModulePass):
     """Let the tasks of products pack what a kernel in front of them packs.
 

@@ -7,7 +7,6 @@ be one that can be computed for any number: divisions of integers and indirect r
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isinf
 
@@ -21,6 +20,7 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import is_widening
 from lamina.dialects.loop.scalar_ops import compare_op
+from lamina.dialects.records import record
 from lamina.passes.fusion.body_values import value_at
 from lamina.passes.loop.body_folding import Number
 from lamina.passes.loop.loop_rewriting import change
@@ -73,7 +73,7 @@ def keep_batches_apart(producer: GenericOp, position: Forms, extents: Sequence[i
         change(producer, reads=reads)
 
 
-@dataclass(frozen=True)
+@record
 class PaddedRead:
     """A padded read, at `forms` over a domain of `extents`, of what a producer makes in `shape`."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.ir import Operation
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit, LiveRows
+from lamina.dialects.records import record
 from lamina.passes.fusion.element_limits import (
     Points,
     Reach,
 )
 
 
-@dataclass(frozen=True)
+@record
 class RowLimit:
     """Rows of which the position in a row dimension, by its place, `// stride % extent` counts up
     to a size, or to what follows from one."""

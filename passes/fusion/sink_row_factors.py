@@ -8,8 +8,6 @@ Weights that are rounded for matrix tiles are exponentials then, which are round
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import arith, func, math
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
@@ -29,7 +27,6 @@ from lamina.dialects.loop.streamed_dims import is_zero
 from lamina.passes.kernel_passes import KernelPass
 
 
-@dataclass(frozen=True)
 class SinkRowFactorsPass(KernelPass):
     """Move what softmax weights of a kernel are multiplied by in each row behind the product."""
 

@@ -10,7 +10,6 @@ other users.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -25,12 +24,12 @@ from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
+from lamina.dialects.records import record
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import is_divisible, split_dim
 
 
-@dataclass(frozen=True)
 class AlignDimsPass(ModulePass):
     """Split dimensions of nests as the nests that they hand tensors to or from walk them."""
 
@@ -41,7 +40,7 @@ class AlignDimsPass(ModulePass):
             _Alignment(function.body.block).run()
 
 
-@dataclass(frozen=True)
+@record
 class _Access:
     """Where a nest touches a tensor: the index of each axis over the dimensions of the nest."""
 

@@ -8,7 +8,6 @@ rearranged copy, or a free reshape where only axes of one element move.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -31,7 +30,6 @@ from lamina.passes.loop.loop_rewriting import change, rebuild
 from lamina.passes.loop.packing import copy_nest
 
 
-@dataclass(frozen=True)
 class ApplyLayoutsPass(ModulePass):
     """Store the results of nests in the layouts that were chosen for them."""
 

@@ -18,7 +18,6 @@ a kernel, whose blocks read all weights. Else (`"image"`) products are kernels o
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, math
@@ -50,7 +49,6 @@ GROUPS = tuple((q, p) for q in (0, 1) for p in (0, 1))
 """Which kind of product stands along the lines, and which along the columns."""
 
 
-@dataclass(frozen=True)
 class ApplyWinogradPass(ModulePass):
     """Carry out `lamina.winograd`."""
 

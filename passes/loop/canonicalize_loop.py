@@ -7,7 +7,6 @@ signed zeros and NaN included. One walk down and one up: linear time.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.context import Context
@@ -28,7 +27,6 @@ from lamina.passes.loop.body_folding import Number, constant_of, simplify_body
 from lamina.passes.loop.loop_rewriting import change, erase_if_dead
 
 
-@dataclass(frozen=True)
 class CanonicalizeLoopPass(ModulePass):
     """Fold constants into loop nests, simplify their bodies and drop what is not needed."""
 

@@ -28,6 +28,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
 from lamina.dialects.loop.segments import walked_dims
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
@@ -57,7 +58,7 @@ class ChooseLayoutsPass(ModulePass):
             _Regions(function, invariants, target).choose(log)
 
 
-@dataclass(frozen=True)
+@record
 class _Product:
     """A product by a constant: the axis of its result that the constant's columns walk, the read of
     the other operand, and the axis of that with the channels (None where several walk them)."""

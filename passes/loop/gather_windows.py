@@ -8,7 +8,6 @@ border and with channels innermost before, so that a line of a window is a run o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
@@ -25,13 +24,14 @@ from lamina.dialects.loop.access import (
 )
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest
 from lamina.passes.loop.widened_operands import Operand
 
 
-@dataclass(frozen=True)
+@record
 class Windows:
     """How the rows of a product slide: `slid` are the axes of an image that a row and a summed
     dimension walk, with these two, outer ones first; `channels` the axis of the other summed one,

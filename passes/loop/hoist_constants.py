@@ -9,7 +9,6 @@ a window's cosines, is prepared; what is cheap is computed where it is read.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -35,7 +34,6 @@ from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import erase_if_dead
 
 
-@dataclass(frozen=True)
 class HoistConstantsPass(ModulePass):
     """Split constant computations of `@main` off into `@setup`."""
 
@@ -48,7 +46,7 @@ class HoistConstantsPass(ModulePass):
 
 
 def _split(module: ModuleOp, main: func.FuncOp) -> None:
-    hoisted, constants = _constant_ops(main)
+    hoisted, constants = constant_ops(main)
     entry = main.body.block
     _clone_free_reshapes(hoisted, main)
     cheap = _makers(hoisted)
@@ -107,7 +105,7 @@ def _move(
                     op.operands[number] = mapping[operand]
 
 
-def _constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
+def constant_ops(main: func.FuncOp) -> tuple[dict[Operation, None], set[SSAValue]]:
     """The ops to hoist, in order, and every value that is known before the first call."""
     entry = main.body.block
     known = set(constants_of(main))

@@ -8,7 +8,6 @@ maximum is s exp(m - larger) + s' exp(m' - larger), as in an online softmax.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf, nan
 
 from xdsl.dialects import arith, math
@@ -22,13 +21,14 @@ from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.monoid import COMBINE, Monoid, join_body
 from lamina.dialects.loop.same_values import is_same_value
 from lamina.dialects.loop.scalar_ops import compare_op, constant_op, select_op
+from lamina.dialects.records import record
 from lamina.passes.loop.body_folding import constant_of
 from lamina.passes.loop.loop_rewriting import rebuild
 
 OEQ = "oeq"
 
 
-@dataclass(frozen=True)
+@record
 class _Split:
     """A partial sum of exponentials below a maximum that is split in the same way."""
 

@@ -10,8 +10,6 @@ position and `%n - 1` (`passes/loop/place_ends`).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, ModuleOp, i64
@@ -28,7 +26,6 @@ from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.refused_places import end_of_index
 
 
-@dataclass(frozen=True)
 class LimitReadsPass(ModulePass):
     """Note on indirect reads at which numbers of the call their indices end."""
 

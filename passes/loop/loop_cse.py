@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
 from functools import cache
 
 from xdsl.context import Context
@@ -19,7 +18,6 @@ from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import structure
 
 
-@dataclass(frozen=True)
 class LoopCsePass(ModulePass):
     """Merge structurally equal tensor-level loop ops with equal operands."""
 

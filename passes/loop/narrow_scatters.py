@@ -9,7 +9,6 @@ scatter into the first rows of `%roomy`, whose body says that updates of others 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith
@@ -34,7 +33,6 @@ _Add = Callable[[Operation], SSAValue]
 """Puts an op into the body, and gives its result."""
 
 
-@dataclass(frozen=True)
 class NarrowScattersPass(ModulePass):
     """Leave out the updates of a scatter that nothing reads."""
 

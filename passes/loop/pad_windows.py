@@ -8,7 +8,6 @@ computed in it, once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -29,7 +28,6 @@ from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest
 
 
-@dataclass(frozen=True)
 class PadWindowsPass(ModulePass):
     """Give reductions over overlapping padded windows a padded copy of their image."""
 

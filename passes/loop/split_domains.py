@@ -8,7 +8,6 @@ no pads. Parts that would spare little, such as the edges of a padding, are left
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Mapping
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -36,7 +35,6 @@ from lamina.passes.loop.loop_rewriting import change
 from lamina.passes.loop.position_choices import settle_choices, settled, thresholds
 
 
-@dataclass(frozen=True)
 class SplitDomainsPass(ModulePass):
     """Split pointwise nests of bufferized kernels where their bodies choose by position."""
 

@@ -18,7 +18,6 @@ make more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.context import Context
@@ -34,6 +33,7 @@ from lamina.dialects.loop.body_ops import element_type
 from lamina.dialects.loop.linear import linear
 from lamina.dialects.loop.open_nests import is_open
 from lamina.dialects.op_list import instances_under
+from lamina.dialects.records import record
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.body_origins import (
     COPIES,
@@ -56,7 +56,6 @@ _MOST_TERMS = 16
 """Places that are added up: those of a tensor are as many as it has dimensions."""
 
 
-@dataclass(frozen=True)
 class SplitPlacesPass(ModulePass):
     """Read dimensions at places of their own, not their join at a sum of these."""
 
@@ -70,7 +69,7 @@ class SplitPlacesPass(ModulePass):
                         _split(nest, read)
 
 
-@dataclass(frozen=True)
+@record
 class _Term:
     """A multiple of the elements of a tensor, at points of a nest that a map gives."""
 

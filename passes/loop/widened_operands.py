@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import TensorType, bf16
@@ -23,11 +22,12 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.permutations import through_permutation
 from lamina.dialects.loop.rounding import IMPLICIT, is_widening
+from lamina.dialects.records import record
 from lamina.passes.cost.product_limits import MOST_DOT_ROWS
 from lamina.passes.loop.packing import copy_nest, is_constant
 
 
-@dataclass(frozen=True)
+@record
 class Operand:
     """A bf16 tensor, and the indices at which a product reads it, of another shape if it is to be
     viewed so."""

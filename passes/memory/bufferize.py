@@ -56,7 +56,6 @@ POLL = StringAttr("poll")
 """Kind of the argument that loops of unknown length ask whether to stop."""
 
 
-@dataclass(frozen=True)
 class BufferizePass(ModulePass):
     """Put every value of outlined programs in memory, in destination-passing style."""
 

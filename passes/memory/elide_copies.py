@@ -8,8 +8,6 @@ same goes for a value that is copied to where a loop starts from, and for what a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import ModuleOp
@@ -28,7 +26,6 @@ from lamina.passes.memory.scattered_copies import elide_scattered_copies
 Pairs = dict[str, list[tuple[int, int]]]
 
 
-@dataclass(frozen=True)
 class ElideCopiesPass(ModulePass):
     """Remove copies whose source may be made at their destination."""
 

@@ -9,7 +9,6 @@ goes on. Lanes that a mask has off touch nothing, and may be anywhere.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.builder import Builder
@@ -42,7 +41,6 @@ from lamina.passes.refusal import invalid
 _Vector = vector.LoadOp | vector.StoreOp | vector.MaskedLoadOp | vector.MaskedStoreOp | GatherOp
 
 
-@dataclass(frozen=True)
 class GuardAccessesPass(ModulePass):
     """Assert that accesses stay inside of their buffers, where that is not known."""
 

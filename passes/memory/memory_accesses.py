@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
@@ -11,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.op_list import list_ops
+from lamina.dialects.records import record
 from lamina.passes.memory.plan_memory import byte_size
 
 ALIASES = frozenset({"loop.reshape", "loop.row", "memref.cast"})
@@ -32,7 +32,7 @@ EVERYTHING = 1 << 62
 """End of an access whose bytes are not known: behind any buffer."""
 
 
-@dataclass(frozen=True)
+@record
 class Access:
     """Bytes `first` to `end` of what `home` names are touched, and perhaps written.
 
@@ -101,7 +101,7 @@ def _users(value: SSAValue) -> Iterator[Operation]:
             yield user
 
 
-@dataclass(frozen=True)
+@record
 class EntryMemory:
     """The memory of an entry function: its arguments, and views of the arena."""
 

@@ -12,7 +12,6 @@ A call that ends with an error leaves such arguments as they were written so far
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -30,7 +29,6 @@ from lamina.passes.memory.in_place import in_place_pairs
 from lamina.passes.memory.scattered_copies import Scatter, drop_result, scatter_of, touches
 
 
-@dataclass(frozen=True)
 class MutateInPlacePass(ModulePass):
     """Write to arguments what they become, where nothing needs what they were."""
 

@@ -33,6 +33,7 @@ from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
 from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.op_disposal import replace
+from lamina.dialects.records import record
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.in_place import in_place_pairs
@@ -66,7 +67,7 @@ class Buffer:
 LOOPS = (scf.ForOp, scf.WhileOp)
 
 
-@dataclass(frozen=True)
+@record
 class Order:
     """The position of each op, in regions as well, and the last position inside of each loop."""
 
@@ -100,7 +101,6 @@ class Order:
         return first, last
 
 
-@dataclass(frozen=True)
 class PlanMemoryPass(ModulePass):
     """Replace the allocations of entry functions by views of one arena."""
 

@@ -8,7 +8,6 @@ they are copied at the end of each round. A scan reads and writes slices in plac
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, memref, scf
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType
@@ -18,11 +17,12 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, WhileOp, YieldOp
 from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.loop.row import RowOp
+from lamina.dialects.records import record
 
 Destinations = Mapping[SSAValue, SSAValue]
 
 
-@dataclass(frozen=True)
+@record
 class RegionBufferizer:
     """Turns control ops whose operands are memrefs into `scf` ops.
 

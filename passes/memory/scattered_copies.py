@@ -8,18 +8,18 @@ the kernel of the scatter has one argument for both: `into(%r : ... -> %r : ...)
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import func, memref
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects.loop import ScatterOp
+from lamina.dialects.records import record
 from lamina.passes.memory.copy_places import above, is_ready, root_of
 from lamina.passes.memory.plan_memory import users_through_views
 
 
-@dataclass(frozen=True)
+@record
 class Scatter:
     """The arguments of a kernel that is one scatter which are its source and its result."""
 

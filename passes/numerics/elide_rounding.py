@@ -7,8 +7,6 @@ is rounded once. Without this pass, every op rounds as in eager mode.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, ModuleOp, TensorType, UnitAttr, bf16, f32
@@ -25,7 +23,6 @@ from lamina.passes.loop.body_folding import simplify_body
 from lamina.passes.loop.loop_rewriting import rebuild
 
 
-@dataclass(frozen=True)
 class ElideRoundingPass(ModulePass):
     """Drop implicit roundings to half floats inside bodies and between the nests of a kernel."""
 

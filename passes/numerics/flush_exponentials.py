@@ -10,7 +10,6 @@ number may be 0, as in torch's own attention. That moves what a product adds up 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.context import Context
@@ -27,7 +26,6 @@ MOST_FACTOR = 2.0**20
 """Of numbers that weights are multiplied by, such as those of a dropout: far from overflow."""
 
 
-@dataclass(frozen=True)
 class FlushExponentialsPass(ModulePass):
     """Mark exponentials of softmaxes that only products read, whose tiny results may be 0."""
 

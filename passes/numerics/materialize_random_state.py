@@ -12,7 +12,6 @@ that were done: each round of a loop draws other numbers.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -48,7 +47,6 @@ DRAWS = ("prims.uniform", "prims.normal")
 """Primitives that draw."""
 
 
-@dataclass(frozen=True)
 class MaterializeRandomStatePass(ModulePass):
     """Give `@main` a random state, and make every draw a function of it."""
 

@@ -21,6 +21,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.live_rows import LiveRows, LiveRowsAttr
 from lamina.dialects.loop.team import SHARED, BarrierOp, SingleOp, TeamOp
+from lamina.dialects.records import record
 from lamina.passes.cost.team_cost import (
     LIVE,
     LONGEST_SINGLE,
@@ -38,7 +39,7 @@ FREE_OPS = frozenset({"arith.constant", "arith.addi", "memref.view", "loop.resha
 """Ops of an entry that only name memory, or a step: they may stand in front of a team."""
 
 
-@dataclass(frozen=True)
+@record
 class Kernel:
     """A kernel: its least nanoseconds, None if nobody said, and whether threads share it."""
 
@@ -49,7 +50,7 @@ class Kernel:
     """The rows that the time is for, where they count in part."""
 
 
-@dataclass(frozen=True)
+@record
 class Call:
     """One kernel call and the memory that it touches."""
 

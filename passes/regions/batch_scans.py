@@ -9,8 +9,6 @@ of a scan that stays are left in it: to store their operands for all steps would
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -23,7 +21,6 @@ from lamina.passes.regions.batching import BATCHABLE, Batch, batched, broadcast
 from lamina.passes.regions.region_functions import Outlined, outlined_ops
 
 
-@dataclass(frozen=True)
 class BatchScansPass(ModulePass):
     """Move ops that no step waits for, or that wait for no step, out of scans."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import IntegerAttr, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, Region, SSAValue
@@ -11,12 +10,13 @@ from xdsl.ir.affine import AffineExpr, AffineMap
 
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp, YieldOp
+from lamina.dialects.records import record
 
 BATCHABLE = (GenericOp, ReshapeOp)
 """Ops that `batched` knows."""
 
 
-@dataclass(frozen=True)
+@record
 class Batch:
     """A value that stands for another: the same for all, or one for each, stacked."""
 

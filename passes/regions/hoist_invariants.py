@@ -8,8 +8,6 @@ operands stays, and so do indirect reads, whose checks must not fail for a round
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation, SSAValue
@@ -24,7 +22,6 @@ from lamina.passes.regions.region_functions import (
 )
 
 
-@dataclass(frozen=True)
 class HoistInvariantsPass(ModulePass):
     """Move nests on values that stay the same out of the regions of control ops."""
 

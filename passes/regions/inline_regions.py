@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -16,7 +14,6 @@ from lamina.dialects.ir_links import block_ops
 from lamina.passes.regions.outline_regions import REGION
 
 
-@dataclass(frozen=True)
 class InlineRegionsPass(ModulePass):
     """Put the bodies of region functions in place of their calls, and remove the functions."""
 

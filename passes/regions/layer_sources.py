@@ -10,6 +10,7 @@ from typing import TypeGuard
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS, spellings
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.regions.repetitions import Carried, Made, Repetition, Steps
 
@@ -33,7 +34,7 @@ FUNCTIONS = frozenset(
 """Overloads that cost more than what they read."""
 
 
-@dataclass(frozen=True)
+@record
 class Own:
     """A value of its own for each step."""
 

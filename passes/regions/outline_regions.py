@@ -9,8 +9,6 @@ formed of these.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import FunctionType, ModuleOp, SymbolRefAttr, UnitAttr
@@ -26,7 +24,6 @@ REGION = "lamina.region"
 """Attribute of a function that is a region of a control op."""
 
 
-@dataclass(frozen=True)
 class OutlineRegionsPass(ModulePass):
     """Move the regions of control ops into private functions."""
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.identity_cache import once_an_object
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 
 INDEX_ARGUMENTS = {"aten.select.int": ("index",), "aten.slice.Tensor": ("start", "end")}
@@ -20,7 +21,7 @@ MOST_PERIODS = 16
 is a walk over the block; not measured."""
 
 
-@dataclass(frozen=True)
+@record
 class Repetition:
     """`steps` times `period` ops, from op number `first` on, are equal but for their operands.
 
@@ -47,7 +48,7 @@ Made = tuple[int, int]
 """What an op of a step makes: the op's place in the step, and which of its results."""
 
 
-@dataclass(frozen=True)
+@record
 class Carried:
     """What the step in front has made; the first step reads `start`."""
 
@@ -103,9 +104,28 @@ class Steps:
         return any(use.operation not in self.numbers for use in value.uses)
 
 
-def repetitions(ops: Sequence[Operation], least_steps: int) -> Iterator[Repetition]:
-    """Those of at least so many steps; the ones that cover the most ops first."""
-    numbers = _numbered(ops)
+def aten_signature(op: Operation) -> Hashable:
+    """The same for ops of the aten dialect that are equal but for operands and indices."""
+    kinds = [value.type for value in (*op.operands, *op.results)]
+    is_aten = isinstance(op, SchemaOp) and op.dialect_name() == "aten"
+    if not is_aten or op.regions or not all(map(is_static, kinds)):
+        return op  # equal to no other
+    differs = INDEX_ARGUMENTS.get(op.name, ())
+    same = sorted((n, v) for n, v in op.properties.items() if n not in differs)
+    return op.name, tuple(same), tuple(sorted(op.attributes.items())), tuple(kinds)
+
+
+def repetitions(
+    ops: Sequence[Operation],
+    least_steps: int,
+    signature: Callable[[Operation], Hashable] = aten_signature,
+) -> Iterator[Repetition]:
+    """Those of at least so many steps; the ones that cover the most ops first.
+
+    Ops repeat one another if their signatures are equal.
+    """
+    known: dict[Hashable, int] = {}
+    numbers = np.array([known.setdefault(signature(op), len(known)) for op in ops], dtype=np.int64)
     found: list[Repetition] = []
     for period in _periods(numbers, least_steps):
         equal = numbers[:-period] == numbers[period:]
@@ -118,38 +138,25 @@ def repetitions(ops: Sequence[Operation], least_steps: int) -> Iterator[Repetiti
 
 
 def _periods(numbers: np.ndarray, least_steps: int) -> list[int]:
-    """Distances of ops from the next equal one, the most frequent first."""
-    last: dict[int, int] = {}
+    """Distances of ops from the next equal one, and from the one behind it, as a step may hold two
+    of each, the most frequent first."""
+    places: dict[int, list[int]] = {}
     distances: Counter[int] = Counter()
     for place, number in enumerate(numbers.tolist()):
-        if number in last:
-            distances[place - last[number]] += 1
-        last[number] = place
+        before = places.setdefault(number, [])
+        distances.update([place - other for other in before[-2:]])
+        before.append(place)
     longest = len(numbers) // least_steps
     return [d for d, count in distances.most_common(MOST_PERIODS) if d <= longest and count > 1]
 
 
-def _numbered(ops: Sequence[Operation]) -> np.ndarray:
-    """A number for each op, the same for ops that are equal but for operands and indices."""
-    known: dict[object, int] = {}
-    return np.array([known.setdefault(_signature(op), len(known)) for op in ops], dtype=np.int64)
-
-
-def _signature(op: Operation) -> object:
-    kinds = [value.type for value in (*op.operands, *op.results)]
-    is_aten = isinstance(op, SchemaOp) and op.dialect_name() == "aten"
-    if not is_aten or op.regions or not all(map(_is_static, kinds)):
-        return op  # equal to no other
-    differs = INDEX_ARGUMENTS.get(op.name, ())
-    same = sorted((n, v) for n, v in op.properties.items() if n not in differs)
-    return op.name, tuple(same), tuple(sorted(op.attributes.items())), tuple(kinds)
-
-
-def _is_static(kind: Attribute) -> bool:
+@once_an_object
+def is_static(kind: Attribute) -> bool:
+    """Whether it is the type of a tensor whose sizes are known."""
     return isinstance(kind, TensorType) and kind.has_static_shape()
 
 
-@dataclass(frozen=True)
+@record
 class Element:
     """Element `index` of a tensor along a dimension, which stays with extent 1 if `kept`."""
 

@@ -22,6 +22,7 @@ from lamina.dialects.control import ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_limits import LEAST_LONG_STEPS, LEAST_STEPS, MANY_OPS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.collected_steps import (
@@ -82,7 +83,7 @@ class RollLoopsPass(ModulePass):
         return is_long or found.steps >= self.least_steps
 
 
-@dataclass(frozen=True)
+@record
 class _Elements:
     """Elements of a tensor in order, from `first` on, backwards if `step` is -1."""
 

@@ -6,8 +6,6 @@ the same in each step, such as a mask's, stands there once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects import func
 from xdsl.dialects.builtin import ModuleOp
@@ -21,7 +19,6 @@ from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.defined_functions import defined_functions
 
 
-@dataclass(frozen=True)
 class UnrollLayersPass(ModulePass):
     """Write the steps of repeats out, also within other regions."""
 

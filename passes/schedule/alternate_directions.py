@@ -11,7 +11,7 @@ which begin with what was read last. `choose-directions` writes the clause.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 from xdsl.context import Context
@@ -35,7 +35,6 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.illegal import illegal
 
 
-@dataclass(frozen=True)
 class AlternateDirectionsPass(ModulePass):
     """Carries out `alternate` of kernels, and takes it away.
 

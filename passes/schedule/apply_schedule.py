@@ -8,8 +8,6 @@ products and unstructured ops.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import func, memref
 from xdsl.ir import Operation
 
@@ -30,7 +28,6 @@ OTHER_TASKS = (ProductTasksAttr, UnstructuredTasksAttr)
 """What schedules parts whose nests stand in no loops yet."""
 
 
-@dataclass(frozen=True)
 class ApplySchedulePass(KernelPass):
     """Replace the nests of every outlined kernel by the loops that its schedule asks for."""
 

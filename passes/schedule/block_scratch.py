@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.cost.product_limits import APART, WAY_ELEMENTS
 from lamina.passes.schedule.memory import Sweep
@@ -49,7 +50,7 @@ class RowBuffer:
         return self.write.element
 
 
-@dataclass(frozen=True)
+@record
 class BlockScratch:
     """Segments in order, their buffers, and for each place the element type and those of a row."""
 

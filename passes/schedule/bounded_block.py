@@ -8,7 +8,7 @@ NaN or what the program makes of it.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import lcm
 
 from xdsl.ir import SSAValue
@@ -19,6 +19,7 @@ from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.pairs import has_pieces
 from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.zero_axes import zeros_along
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import ends_of
 from lamina.passes.schedule.memory import Env, Sweep
@@ -26,7 +27,7 @@ from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 
-@dataclass(frozen=True)
+@record
 class BoundedBlock:
     """How the bounded stages of a kernel are run: their dimensions, bounds and the step."""
 

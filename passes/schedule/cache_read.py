@@ -8,7 +8,7 @@ Products copy their rows themselves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
@@ -33,7 +33,6 @@ from lamina.passes.schedule.nest_steps import (
 from lamina.passes.schedule.stages import schedule_of
 
 
-@dataclass(frozen=True)
 class CacheReadPass(KernelPass):
     """Copy the reads of nests that have the clause `cache_read` first."""
 

@@ -11,7 +11,7 @@ pad beyond the edge of a tensor give it from these numbers on: nobody knows what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -25,6 +25,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from lamina.dialects.loop.access import row_major_strides, shape_of
+from lamina.dialects.records import record
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -129,7 +130,7 @@ def dimensions_of(value: SSAValue) -> list[tuple[int, int]]:
     return [(each * stride, n) for stride, n in zip(row_major_strides(shape), shape, strict=True)]
 
 
-@dataclass(frozen=True)
+@record
 class CallExtents:
     """What of the arguments of a kernel follows from numbers of the call.
 

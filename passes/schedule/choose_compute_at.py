@@ -8,7 +8,6 @@ that spares is more than what is computed again where slices overlap, as those o
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
@@ -17,6 +16,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError
 from lamina.dialects.loop.bounds import BOUNDS, STREAM
 from lamina.dialects.loop.clauses import By
+from lamina.dialects.records import record
 from lamina.passes.cost.cache_shares import MOST_SLICE, slice_bytes
 from lamina.passes.cost.fusion_cost import body_cost, element_bytes
 from lamina.passes.cost.sweep_limits import CACHE_BYTES_A_CYCLE, LEAST_SLICE
@@ -26,7 +26,7 @@ from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Stage, is_temporary
 
 
-@dataclass(frozen=True)
+@record
 class Part:
     """Slices of a dimension: so many positions, which begin so many behind those of the one before
     it."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects.builtin import MemRefType
 
 from lamina.codegen.target import Target
+from lamina.dialects.records import record
 from lamina.passes.cost.sweep_limits import FAR_IMAGE, LINES_AHEAD
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.block_scratch import BlockScratch
@@ -32,7 +33,7 @@ from lamina.passes.schedule.sweeps import column_windows, lay_out_scratch, outpu
 from lamina.passes.schedule.window_prefetch import windows_ahead
 
 
-@dataclass(frozen=True)
+@record
 class BlockSurroundings:
     """The block of rows that segments may run for at once: its memory, and what it keeps."""
 

@@ -7,7 +7,6 @@ text says already stays.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -19,6 +18,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.bounds import ends_of
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import NestSchedule
+from lamina.dialects.records import record
 from lamina.passes.cost.cache_shares import columns_kept
 from lamina.passes.cost.fusion_cost import body_cost, element_bytes
 from lamina.passes.cost.sweep_limits import (
@@ -65,7 +65,7 @@ HALF_BITS = 16
 """Width of half floats: what is no wider fills vectors with more lanes than f32 does."""
 
 
-@dataclass(frozen=True)
+@record
 class SweepSurroundings:
     """What the sweeps of a row stand in: buffers, target, and whether tasks walk all columns.
 

@@ -19,7 +19,6 @@ argument stays as it is.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -47,7 +46,6 @@ from lamina.passes.schedule.call_extents import (
 from lamina.passes.schedule.compact_accesses import Extents, note_extents, refused
 
 
-@dataclass(frozen=True)
 class CompactArgumentsPass(ModulePass):
     """Note on arguments of entries and kernels whose extents in memory are numbers of the call."""
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 from xdsl.context import Context
@@ -46,6 +46,7 @@ from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.scalar_ops import constant_integer, constant_op
+from lamina.dialects.records import record
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.fusion.demanded_elements import is_count
 from lamina.passes.fusion.element_limits import EVERYTHING, Demand, Reach
@@ -68,7 +69,6 @@ for that of the type."""
 Calls = Mapping[func.FuncOp, Sequence[func.CallOp]]
 
 
-@dataclass(frozen=True)
 class CompactBuffersPass(ModulePass):
     """Note on arguments of kernels that buffers of the arena lie by numbers of the call."""
 
@@ -94,7 +94,7 @@ class CompactBuffersPass(ModulePass):
             entry.function.update_function_type()
 
 
-@dataclass(frozen=True)
+@record
 class _Entry:
     """A function of open sizes, whose buffers are views of an arena."""
 
@@ -125,7 +125,7 @@ def _is_view(value: SSAValue, arena: BlockArgument) -> bool:
     return isinstance(value.owner, memref.ViewOp) and value.owner.source is arena
 
 
-@dataclass(frozen=True)
+@record
 class _Uses:
     """Which kernels buffers go to, and where what these touch of them ends."""
 

@@ -9,7 +9,7 @@ again. A task keeps no more of the buffer than one slice.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, SSAValue
@@ -17,6 +17,7 @@ from xdsl.ir import Block, SSAValue
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
@@ -32,7 +33,6 @@ from lamina.passes.schedule.stages import is_temporary, schedule_of
 from lamina.passes.schedule.task_slices import block_of
 
 
-@dataclass(frozen=True)
 class ComputeAtPass(KernelPass):
     """Compute nests that have the clause `compute_at` where they are read, slice by slice."""
 
@@ -42,7 +42,7 @@ class ComputeAtPass(KernelPass):
         compute_at(kernel)
 
 
-@dataclass(frozen=True)
+@record
 class _Consumers:
     """The nests of one loop that read what another makes, each with the dimension that is sliced
     from `start` on, in so many positions."""
@@ -51,7 +51,7 @@ class _Consumers:
     start: SSAValue
 
 
-@dataclass(frozen=True)
+@record
 class Span:
     """Positions `factor * start + low` to `factor * start + high`, both included."""
 

@@ -51,7 +51,6 @@ Known = Callable[[int], Formula | None]
 """What the arguments of a kernel hold, by their places."""
 
 
-@dataclass(frozen=True)
 class DeriveSizesPass(ModulePass):
     """Note on sizes of results how they follow from the numbers that calls bring."""
 

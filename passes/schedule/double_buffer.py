@@ -7,9 +7,8 @@ the block behind it into the other one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.pair_panels import PairPanels
@@ -17,7 +16,7 @@ from lamina.passes.schedule.sum_blocks import SumBlock
 from lamina.passes.schedule.tile_unit import PAIR_ROW, TilePlace
 
 
-@dataclass(frozen=True)
+@record
 class Position:
     """Which buffer is multiplied, whose terms begin at `low`, while terms from `start` on of a
     `panel` are packed into the other one."""

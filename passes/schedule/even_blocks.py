@@ -7,7 +7,6 @@ and the other 2. So the rows that count are divided by how many they are when th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
@@ -16,6 +15,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.scalar_ops import compare_op, select_op
 from lamina.dialects.loop.team import NumThreadsOp
+from lamina.dialects.records import record
 from lamina.passes.cost.product_limits import EVEN_ROUNDS
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import End, count_of, divided, times, together
@@ -36,7 +36,7 @@ def _rows_together(digits: Sequence[Digit]) -> int | None:
     return prod(digit.extent for digit in digits[counted[-1] :]) if counted else None
 
 
-@dataclass(frozen=True)
+@record
 class EvenBlocks:
     """Of `extent` rows the first `live` ones in `count` blocks, so for each position of `lead`."""
 

@@ -18,6 +18,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.records import record
 from lamina.passes.cost.loop_estimate import LoopEstimate, estimate_loops
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.alternatives import other_schedules
@@ -49,7 +50,7 @@ def note_considered(module: ModuleOp, target: Target) -> None:
             function.attributes[CONSIDERED] = ArrayAttr(said)
 
 
-@dataclass(frozen=True)
+@record
 class Considered:
     """A schedule: how it differs from the one that stands there, and its estimate or refusal."""
 

@@ -12,7 +12,6 @@ way in.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import prod
 
@@ -24,6 +23,7 @@ from lamina.dialects.loop.fourier import FourierOp
 from lamina.dialects.loop.memory_ops import alloca_op, load_op
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import broadcast, load
 from lamina.passes.schedule.butterflies import Butterfly, prime_factors
 from lamina.passes.schedule.combine import store
@@ -92,7 +92,7 @@ def schedule_fourier(
     emit.tasks(count, task, parallel=tasks.parallel)
 
 
-@dataclass(frozen=True)
+@record
 class _Lanes:
     """Arithmetic of vectors, or of scalars for one lane."""
 

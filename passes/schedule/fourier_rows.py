@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.fourier import Rows
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -27,7 +27,7 @@ Result = Callable[[Emitter, Index], Number]
 """Gives a pair of elements by its number."""
 
 
-@dataclass(frozen=True)
+@record
 class LanesAt:
     """Which rows are in lanes."""
 
@@ -38,7 +38,7 @@ class LanesAt:
     """Of rows behind each other: that of each lane, of which several may be the same."""
 
 
-@dataclass(frozen=True)
+@record
 class Ends(ABC):
     """One side of the transforms, in flat memory."""
 

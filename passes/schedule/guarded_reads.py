@@ -8,7 +8,7 @@ its loads are masked then, and stay within what there is.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from xdsl.dialects import arith
@@ -22,6 +22,7 @@ from lamina.dialects.loop.kernel_nests import visited_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.masked_reads import Guard, masked_reads
+from lamina.dialects.records import record
 from lamina.passes.fusion.element_limits import Demand, Limit, Reach
 from lamina.passes.schedule.compare import also
 from lamina.passes.schedule.emitter import Emitter
@@ -55,7 +56,7 @@ def kernel_masks(kernel: FuncOp) -> dict[SSAValue, int]:
     return {kernel.body.block.args[mask]: number for mask, number in masks_of(kernel).items()}
 
 
-@dataclass(frozen=True)
+@record
 class PanelGuard:
     """The last panel of an axis that is read in panels, as far as anybody needs it: up to the
     number in an argument of the kernel."""

@@ -7,7 +7,7 @@ What is left of the dimension is a nest of its own behind it (peeled).
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import IndexType, IntegerAttr
@@ -36,7 +36,6 @@ from lamina.passes.schedule.nest_steps import (
 from lamina.passes.schedule.stages import schedule_of
 
 
-@dataclass(frozen=True)
 class JamPass(KernelPass):
     """Unroll and jam the nests that have the clause `jam`."""
 

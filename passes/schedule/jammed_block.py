@@ -11,11 +11,12 @@ registers.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.schedule.block_scratch import BlockScratch
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -69,7 +70,7 @@ def row_last(inner: tuple[int, ...]) -> tuple[int, ...]:
     return (*inner[1:], inner[0])
 
 
-@dataclass(frozen=True)
+@record
 class JammedBlock:
     """A segment of a task that runs for all rows of its block."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import memref
 from xdsl.ir import SSAValue
@@ -11,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.slices import Slice
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import joined_live_rows
 from lamina.passes.schedule.stages import Stage
@@ -62,7 +62,7 @@ def divide_jammed(
     emit.each(emit.times(many, together), rows, 1, one.run)
 
 
-@dataclass(frozen=True)
+@record
 class _Rows:
     """Nests, with the dimensions that are their rows, for so many of these, `step` apart."""
 

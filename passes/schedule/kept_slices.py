@@ -9,7 +9,7 @@ very step, scratch holds no more than that.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from xdsl.dialects import arith
 from xdsl.ir import Block, SSAValue
@@ -17,6 +17,7 @@ from xdsl.ir import Block, SSAValue
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.records import record
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 from lamina.passes.schedule.sweeps import FIRST_WINDOW, Window
@@ -26,7 +27,7 @@ Slices = Mapping[Stage, Mapping[int, Bound]]
 """The slices of each stage's loops that are no whole dimension."""
 
 
-@dataclass(frozen=True)
+@record
 class _Reach:
     """Positions from `low` to `high` behind `bases`: values, or rows by number, with factors."""
 

@@ -74,7 +74,6 @@ _OF_CALLS = ("input", "output")
 """Kinds of arguments whose memory a call brings, or makes."""
 
 
-@dataclass(frozen=True)
 class LimitArgumentsPass(ModulePass):
     """Note on the arguments of entries at which sizes all accesses to them end."""
 

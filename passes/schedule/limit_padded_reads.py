@@ -15,7 +15,6 @@ padded reads stand in nests in tasks of rows are noted, where all calls agree.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -38,7 +37,6 @@ Counts = tuple[SSAValue | None, ...]
 """For each dimension of an argument of an entry the one that says how much of it counts."""
 
 
-@dataclass(frozen=True)
 class LimitPaddedReadsPass(ModulePass):
     """Note on arguments of kernels at which numbers of the call padded reads end."""
 

@@ -18,7 +18,7 @@ none may be looked up that was never made.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from xdsl.context import Context
@@ -39,6 +39,7 @@ from lamina.dialects.loop.kernel_nests import (
 )
 from lamina.dialects.loop.live_rows import Digit, LiveRows, LiveRowsAttr
 from lamina.dialects.loop.schedules import RowTasks
+from lamina.dialects.records import record
 from lamina.passes.cost.team_cost import LIVE, live_of_kernel
 from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.schedule.call_extents import drop_extents
@@ -51,7 +52,6 @@ from lamina.passes.schedule.visited_panels import Visited, visited_by
 _NUMBER = MemRefType(i64, [])
 
 
-@dataclass(frozen=True)
 class LimitPanelsPass(ModulePass):
     """End the rows of kernels that make operands of products where all readers of these do."""
 
@@ -70,7 +70,7 @@ class LimitPanelsPass(ModulePass):
             readers.forget(kernel)
 
 
-@dataclass(frozen=True)
+@record
 class _Readers:
     """The kernels of a program, and what each visits of its arguments."""
 

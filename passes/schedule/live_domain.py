@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from lamina.dialects.loop import FourierOp, SortOp
@@ -11,13 +10,14 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import compare_op
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import End, count_of, ends_of, split_digits
 from lamina.passes.schedule.memory import Memory
 from lamina.passes.schedule.points import over_points
 
 
-@dataclass(frozen=True)
+@record
 class LiveDomain:
     """Where the digits of each dimension end: one for each, or those of live rows."""
 
@@ -123,7 +123,7 @@ class LiveDomain:
         over_points(emit, bounds, point)
 
 
-@dataclass(frozen=True)
+@record
 class Blocks:
     """Live rows in blocks of `size`, which divides all rows; those left behind the last whole block
     run one by one."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, func
@@ -25,11 +24,12 @@ from lamina.dialects.loop.live_rows import Digit, LiveRows
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.scalar_ops import binary_op, select_op
 from lamina.dialects.op_list import list_ops
+from lamina.dialects.records import record
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 
 
-@dataclass(frozen=True)
+@record
 class End:
     """A digit of a loop counter: `extent` positions in the whole domain, of which it takes those
     below `end`."""

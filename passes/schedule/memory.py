@@ -11,11 +11,12 @@ from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.schedules import NestSchedule
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import LOCAL_ROW, Access, Stage
 
 
-@dataclass(frozen=True)
+@record
 class KernelNumbers:
     """The numbers of a call that loops of a kernel end at, and its masks."""
 

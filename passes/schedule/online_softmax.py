@@ -11,7 +11,6 @@ Nothing is fetched ahead: one stream of long rows is what the hardware foresees.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from math import inf
 
 from xdsl.dialects import arith, math, vector
@@ -21,6 +20,7 @@ from xdsl.ir import BlockArgument, OpResult, SSAValue
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.scalar_ops import compare_op
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import Body, broadcast, choose, vector_reduce
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.compare import compare
@@ -41,7 +41,7 @@ LEAST = {32: -3.4028234663852886e38, 64: -1.7976931348623157e308}  # by bits
 """`top` before the first block: finite, so that -inf counts as nothing."""
 
 
-@dataclass(frozen=True)
+@record
 class OnlineSoftmax:
     """Two neighbouring sweeps of a row: its maximum, and the sum of exponentials less it."""
 

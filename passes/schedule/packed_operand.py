@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
@@ -15,7 +15,7 @@ from lamina.passes.schedule.panel_copy import PanelCopy
 from lamina.passes.schedule.stages import Access
 
 
-@dataclass(frozen=True)
+@record
 class PackedOperand:
     """Panels in a flat memref, `panel_stride` elements apart, of rows of `panel` elements.
 
@@ -72,7 +72,7 @@ class PackedOperand:
         return self.strides[dim] if self.open is None else self.open.step(emit, dim)
 
 
-@dataclass(frozen=True)
+@record
 class OpenOperand:
     """What a product reads in place whose strides are numbers of the call.
 

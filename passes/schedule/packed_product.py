@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.tiles import TILE_ROWS
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Index
 from lamina.passes.schedule.stages import Stage
 
 
-@dataclass(frozen=True)
+@record
 class Blocks:
     """How the last rows of the kernel are divided: `size` of `rows` a task, if they are at all.
 
@@ -34,7 +35,7 @@ class Blocks:
         return min(fewest, TILE_ROWS) if self.live else fewest
 
 
-@dataclass(frozen=True)
+@record
 class PartOfSum:
     """Terms of the only summed dimension, from the first to the second, that are added up.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IndexType, i1
@@ -11,6 +11,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.memory_ops import load_op
 from lamina.dialects.loop.scalar_ops import binary_op, select_op
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import Lane, broadcast, gather, load
 from lamina.passes.schedule.compare import also, compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
@@ -19,7 +20,7 @@ from lamina.passes.schedule.stages import Access
 from lamina.passes.schedule.strided_access import Elements
 
 
-@dataclass(frozen=True)
+@record
 class PaddedAccess:
     """A padded read, and where each axis of what it reads ends."""
 

@@ -7,8 +7,6 @@ places are, two of its rows are mixed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import (
     BFloat16Type,
@@ -22,6 +20,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import vector_load_op, vector_store_op
 from lamina.dialects.loop.tiles import TILE_COLUMNS
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.stages import Access, Stage
@@ -31,7 +30,7 @@ from lamina.passes.schedule.transpose import turn
 PAIR_ROW = 2 * TILE_COLUMNS
 
 
-@dataclass(frozen=True)
+@record
 class PairCopy:
     """What a nest that copies into pairs reads: its strides, and where that ends.
 

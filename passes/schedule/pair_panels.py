@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import vector
 from xdsl.dialects.builtin import FloatAttr, VectorType, bf16
 from xdsl.ir import SSAValue
@@ -12,6 +10,7 @@ from lamina.dialects.loop.memory_ops import alloca_op, vector_load_op, vector_st
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_product import PackedProduct
@@ -139,7 +138,7 @@ class PairPanels:
             emit.run(vector_store_op(both, self.paired, emit.value(at)))
 
 
-@dataclass(frozen=True)
+@record
 class _Panels:
     """Panels from `first` on, of terms from `low` on, and the buffer that they are packed into."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import IntegerType, Signedness, i1, i64
@@ -11,13 +10,14 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.memory_ops import load_op, store_op
 from lamina.dialects.loop.scalar_ops import compare_op
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 
 Load = Callable[[Emitter, Index], tuple[SSAValue, SSAValue]]
 """Key and position of the element at an index of a row."""
 
 
-@dataclass(frozen=True)
+@record
 class Keys:
     """The elements of a row from `base` on, as they stand; `down` puts the largest first."""
 
@@ -34,7 +34,7 @@ class Keys:
         return self.key(emit, at), emit.add(arith.IndexCastOp(emit.value(at), i64))
 
 
-@dataclass(frozen=True)
+@record
 class Pairs:
     """Keys and the positions that they had, in rank-1 memrefs from `base` on."""
 
@@ -59,7 +59,7 @@ class Pairs:
         emit.run(store_op(place, self.places, [where]))
 
 
-@dataclass(frozen=True)
+@record
 class OrderedPairs(Pairs):
     """Such that are put in order; `down` puts the largest first."""
 
@@ -77,7 +77,7 @@ class OrderedPairs(Pairs):
         return goes_first(emit, later[0], earlier[0], self.down)
 
 
-@dataclass(frozen=True)
+@record
 class SortedRow:
     """A row of `length` keys to be put in order, of which results are a `window`: where it begins,
     and how many. `work` is memory for more of them.

@@ -9,10 +9,10 @@ second-level cache while this one is multiplied, by each tile an equal share.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env
@@ -24,7 +24,7 @@ from lamina.passes.schedule.sum_blocks import SumCut
 from lamina.passes.schedule.sweep_legality import verify_prefetch
 
 
-@dataclass(frozen=True)
+@record
 class Walk:
     """How a task walks a product: tiles of `tile_rows` of all its `rows`, by so many `panels`,
     whose sums may be `cut`."""
@@ -35,7 +35,7 @@ class Walk:
     cut: SumCut | None = None
 
 
-@dataclass(frozen=True)
+@record
 class PanelPrefetch:
     """What the tiles of a product fetch, in elements of its packed operand.
 

@@ -11,7 +11,6 @@ their own: they stay as they are.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isqrt, prod
 from typing import Any
 
@@ -34,6 +33,7 @@ from lamina.dialects.loop.schedules import (
 )
 from lamina.dialects.loop.slices import Slice
 from lamina.dialects.loop.tiles import TILE_COLUMNS
+from lamina.dialects.records import record
 from lamina.passes.fusion.outline_kernels import verify_kernel_function
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -62,7 +62,6 @@ Scheduled = tuple[Part, Any]
 """A part and the clauses of its schedule."""
 
 
-@dataclass(frozen=True)
 class ParallelizePass(KernelPass):
     """Put the nests of each part of a kernel into a loop over its tasks."""
 
@@ -185,7 +184,7 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
     emit.tasks(ends, task, parallel=tasks.parallel)
 
 
-@dataclass(frozen=True)
+@record
 class _Live:
     """Of the rows of tasks, and of the loop that they divide, those that count."""
 

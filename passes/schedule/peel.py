@@ -7,16 +7,16 @@ so a walk that stores so begins with the few elements in front of an aligned pla
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.passes.cost.sweep_limits import LEAST_RUN
 from lamina.passes.schedule.emitter import Emitter, Index, LoopBody
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
 
 
-@dataclass(frozen=True)
+@record
 class Vectors:
     """So many vectors side by side from a position on; `mask` is of one that is partly filled."""
 

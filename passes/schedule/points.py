@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 
 from xdsl.dialects.builtin import i1
@@ -13,6 +13,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, YieldOp
 from lamina.dialects.loop.access import Forms, flatten, forms_of, shape_of
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.records import record
 from lamina.passes.cost.unstructured_cost import COPIED_BYTES, COPIED_VECTORS
 from lamina.passes.schedule.body import Affine, Body, Lane, load
 from lamina.passes.schedule.combine import store
@@ -22,7 +23,7 @@ from lamina.passes.schedule.peel import whole_steps
 from lamina.passes.schedule.strided_access import Elements
 
 
-@dataclass(frozen=True)
+@record
 class OpPoint:
     """A position of the domain of an op; `varying` are the values of its body that differ along
     the last dimension."""

@@ -11,7 +11,7 @@ lines only; lines further on are asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 
 from xdsl.dialects.builtin import IndexType
@@ -21,6 +21,7 @@ from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.schedule.body import Body, choose, load, position
 from lamina.passes.schedule.compare import compare
@@ -39,7 +40,7 @@ INTO_L2 = 2
 """Locality of `loop.prefetch`: in the first level, rows to come would displace the one at hand."""
 
 
-@dataclass(frozen=True)
+@record
 class Ahead:
     """What to fetch: element `start` + sum of strides[p] * position p of a flat memref."""
 
@@ -60,7 +61,7 @@ class Ahead:
         return elements * self.element_bytes % LINE_BYTES == 0
 
 
-@dataclass(frozen=True)
+@record
 class Stream:
     """A read whose lines are contiguous along a sweep's vectors and another in every row."""
 
@@ -168,7 +169,7 @@ def kept_inside(emit: Emitter, index: SSAValue, extent: int) -> SSAValue:
     return choose(emit, compare(emit, index, limit, "ult"), index, zero)
 
 
-@dataclass(frozen=True)
+@record
 class RowPrefetch:
     """Which sweep fetches what, and how many rows ahead."""
 

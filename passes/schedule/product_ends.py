@@ -7,7 +7,7 @@ from a number on at which both operands are 0 (`lamina.zeros`) need not be added
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import SSAValue
 
@@ -18,13 +18,14 @@ from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.zero_axes import sum_end
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import ends_of, live_digits
 from lamina.passes.schedule.packed_product import PartOfSum
 from lamina.passes.schedule.stages import Stage, is_temporary
 
 
-@dataclass(frozen=True)
+@record
 class ProductEnds:
     """Digits that end at numbers of the call; None where all is computed."""
 
@@ -128,7 +129,7 @@ def _number(form: Linear) -> Linear | None:
     return Linear.dim(dims[0]) if len(dims) == 1 and dims[0] >= FIRST_COUNT else None
 
 
-@dataclass(frozen=True)
+@record
 class ReadEnds:
     """Where panels, columns and terms, and what is around them, end in a call; None where all are
     taken."""

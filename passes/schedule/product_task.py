@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from lamina.dialects.loop.pairs import is_packed_in_tasks
 from lamina.dialects.loop.tiles import TILE_TERMS
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Envs, Memory
@@ -35,7 +35,7 @@ from lamina.passes.schedule.tile_product import TileProduct
 from lamina.passes.schedule.totals_epilogue import TotalsEpilogue, verify_tile_followers
 
 
-@dataclass(frozen=True)
+@record
 class TaskDomain:
     """What a task computes: rows `[low, high)` at the position that `envs` has for each stage, and
     the `split`-th of `splits` ranges of columns."""

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Index
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import LOCAL_ROW
 
 
-@dataclass(frozen=True)
+@record
 class Tile:
     """A register tile: `rows` rows of `vectors` vectors of `lanes` elements."""
 
@@ -24,7 +25,7 @@ class Tile:
         return self.vectors * self.lanes
 
 
-@dataclass(frozen=True)
+@record
 class TilePosition:
     """Where a tile of `height` rows of dimension `row` stands, in a panel.
 

@@ -8,7 +8,7 @@ along the positions in a part, as before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import func
 from xdsl.ir import Block, Region, SSAValue
@@ -36,7 +36,6 @@ from lamina.passes.schedule.nest_steps import (
 from lamina.passes.schedule.stages import schedule_of
 
 
-@dataclass(frozen=True)
 class RfactorPass(KernelPass):
     """Split the reductions of nests that have the clause `rfactor`."""
 

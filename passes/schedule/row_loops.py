@@ -7,11 +7,11 @@ all of them are multiplied by a block of it while that is near.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import open_rows
@@ -21,7 +21,7 @@ from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.stages import ROW_START, Stage
 
 
-@dataclass(frozen=True)
+@record
 class RowLoops:
     """The rows that stand at `places` among those of each stage, and how far each goes.
 

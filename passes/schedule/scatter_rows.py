@@ -7,7 +7,6 @@ neighbouring elements, in their order, the place is checked once, and the row is
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, cf
 from xdsl.dialects.builtin import IndexType
@@ -19,6 +18,7 @@ from lamina.dialects.loop.body_ops import out_of_range
 from lamina.dialects.loop.bounds import masks_of
 from lamina.dialects.loop.scatter_masks import masks_within_rows
 from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import Body, load
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.compare import compare
@@ -53,7 +53,7 @@ def rows_are_runs(op: ScatterOp) -> bool:
     return fits and not any(value in varying for value in others)
 
 
-@dataclass(frozen=True)
+@record
 class ScatterRows:
     """Loops over the points of a scatter on memrefs."""
 

@@ -8,7 +8,7 @@ refused.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects import func
@@ -16,6 +16,7 @@ from xdsl.dialects import func
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.loop.clauses import By
 from lamina.dialects.loop.schedules import SCHEDULE
+from lamina.dialects.records import record
 from lamina.passes.cost.scratch_budget import SCRATCH_BYTES
 from lamina.passes.memory.plan_scratch import stack_bytes
 from lamina.passes.schedule.illegal import illegal
@@ -38,7 +39,7 @@ def verify_scratch(kernel: func.FuncOp, choose: Choose) -> None:
         raise _refusal(_Trial(kernel, choose, takes, room))
 
 
-@dataclass(frozen=True)
+@record
 class _Trial:
     """A kernel as given, the bytes that it takes, and those that it may."""
 

@@ -21,6 +21,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
+from lamina.dialects.records import record
 from lamina.passes.cost.sweep_limits import ROWS_AHEAD
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.body import Body, Lane, choose
@@ -71,7 +72,7 @@ def _bounds(
     return low, choose(emit, fits, high, low)
 
 
-@dataclass(frozen=True)
+@record
 class _Plan:
     """How the last dimension is cut up, and which values of the body differ along it."""
 

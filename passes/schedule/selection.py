@@ -8,7 +8,7 @@ order, so that of equal ones the first is the first.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import AnyFloat, IntegerType, MemRefType, Signedness, i1, i32, i64
@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
 from lamina.dialects.loop.scalar_ops import compare_op, select_op
+from lamina.dialects.records import record
 from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS, SAMPLE_TABLES
 from lamina.passes.schedule.compress import compress
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, LoopBody
@@ -148,7 +149,7 @@ def _counted(emit: Emitter, number: SSAValue, condition: SSAValue) -> SSAValue:
     return emit.add(select_op(condition, more, number))
 
 
-@dataclass(frozen=True)
+@record
 class _Digits:
     """Keys as numbers of `width` bits, read in digits of `bits`; counters of each digit."""
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import Lane, load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
@@ -86,7 +87,7 @@ class SharedLoads:
         return self._starts[key]
 
 
-@dataclass(frozen=True)
+@record
 class _Walk:
     """An offset at a position: terms with what positions are known by, and numbers behind these,
     of elements and of strides that are values."""

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import Body, Lane
 from lamina.passes.schedule.memory import Env
 from lamina.passes.schedule.stages import Stage
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """A stage at one vector: what its body has so far, position, and what stages before it made."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.pairs import has_pieces
 from lamina.dialects.loop.streamed_dims import Join, streamed_dim
+from lamina.dialects.records import record
 from lamina.passes.schedule.stages import Stage, is_temporary
 
 BLOCK_START = -4
 """Pseudo-dimension of scratch for a block of a dimension: its first position."""
 
 
-@dataclass(frozen=True)
+@record
 class StreamPlan:
     """The stages of a kernel in three groups, and what those in the middle walk together."""
 

@@ -7,7 +7,6 @@ take one each, whatever the lanes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import (
@@ -22,13 +21,14 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.memory_ops import vector_store_op
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
 
 MOST_STRIDE = 4
 """From a stride of five on, most of what is loaded is thrown away."""
 
 
-@dataclass(frozen=True)
+@record
 class Elements:
     """`memory[at + stride * lane]` for so many lanes of a flat memref, those that `mask` keeps."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from math import isqrt, prod
 
+from lamina.dialects.records import record
 from lamina.passes.cost.product_limits import CHAIN, LONG_SUM, SUM_UNROLL
 from lamina.passes.schedule.backward import each_backward
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -17,7 +17,7 @@ AfterPanel = Callable[[Emitter, Env, Index, list[Index]], None]
 loops over rows in front of the last are."""
 
 
-@dataclass(frozen=True)
+@record
 class SumBlock:
     """So many terms of the sum from `low` on, and whether they are the first and the last ones."""
 
@@ -52,7 +52,7 @@ def chain_block(extent: int, length: int) -> int:
     return next((size for size in divisors if size % SUM_UNROLL == 0), next(iter(divisors), wanted))
 
 
-@dataclass(frozen=True)
+@record
 class SumCut:
     """How a sum is taken in blocks: `count` positions of its dimension number `place` at a time,
     all of the dimensions behind that, at each position of those in front."""

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.memory_ops import alloca_op
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Memory, Sweep
@@ -176,7 +176,7 @@ def columns_stay_apart(stages: Sequence[Stage], columns: dict[Stage, tuple[int, 
     return True
 
 
-@dataclass(frozen=True)
+@record
 class Window:
     """Positions of an axis that scratch has room for, from the value of a pseudo-dimension on."""
 

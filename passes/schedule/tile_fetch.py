@@ -6,9 +6,8 @@ a store, is near then.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.memory import Env, Memory
@@ -17,7 +16,7 @@ from lamina.passes.schedule.register_tile import Tile
 from lamina.passes.schedule.stages import Access, Stage, is_temporary
 
 
-@dataclass(frozen=True)
+@record
 class TileFetch:
     """What a stage has fetched for a tile whose rows are its dimension `row`, if it has any."""
 

@@ -8,7 +8,7 @@ Tiles of transposed, factored and online nests, and of products, are part of wha
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.dialects import func, scf
 from xdsl.ir import Block, Region
@@ -31,7 +31,6 @@ from lamina.passes.schedule.sweeps import scheduled_sweeps
 from lamina.passes.schedule.task_slices import inner_slices, take_slices
 
 
-@dataclass(frozen=True)
 class TileNestsPass(KernelPass):
     """Put nests with the clause `tile` into loops over their tiles."""
 

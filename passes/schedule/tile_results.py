@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import VectorType, f32
 from xdsl.ir import SSAValue
@@ -11,6 +10,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop.memory_ops import vector_load_op, vector_store_op
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
+from lamina.dialects.records import record
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
@@ -24,7 +24,7 @@ PAIR_SUMS = 2 * TILE_ROWS * TILE_PANEL
 """Sums of a pair of tiles by a panel."""
 
 
-@dataclass(frozen=True)
+@record
 class Place:
     """Where tiles stand: of rows `[low, high)` pair number `pair`, whose tiles begin at `starts`,
     and of a panel `width` columns."""

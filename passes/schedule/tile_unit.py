@@ -7,7 +7,6 @@ values, one tile after the other, are what both work on.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from xdsl.dialects import vector
@@ -25,6 +24,7 @@ from lamina.dialects.loop.tiles import (
     TileStoreOp,
     TileZeroOp,
 )
+from lamina.dialects.records import record
 from lamina.passes.cost.product_limits import PAIRS_UNROLLED
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -38,7 +38,7 @@ PANEL_TILES = TILE_PANEL // TILE_COLUMNS
 """Tiles of a panel."""
 
 
-@dataclass(frozen=True)
+@record
 class TilePlace:
     """Where a tile is: its first element in a memory, and elements from one row to the next."""
 
@@ -47,7 +47,7 @@ class TilePlace:
     stride: int
 
 
-@dataclass(frozen=True)
+@record
 class TileProducts:
     """`products` of left tiles, by number, with terms side by side, and of right ones in pairs."""
 

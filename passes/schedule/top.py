@@ -6,7 +6,6 @@ of vectors at a time. Of elements in no order, few go before it once a part of t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from xdsl.dialects import arith, scf, vector
@@ -22,6 +21,7 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from lamina.dialects.loop.memory_ops import alloca_op, store_op
 from lamina.dialects.loop.scalar_ops import compare_op
+from lamina.dialects.records import record
 from lamina.passes.cost.unstructured_cost import COMPARED_VECTORS
 from lamina.passes.schedule.body import vector_reduce
 from lamina.passes.schedule.compare import compare, element_of
@@ -35,7 +35,7 @@ def emit_top(emit: Emitter, row: SortedRow) -> None:
     _Top(row.keys, row.results, row.wanted, row.lanes, cell).run(emit, row.end)
 
 
-@dataclass(frozen=True)
+@record
 class _Top:
     """Loops carry the threshold: the last of the kept elements."""
 

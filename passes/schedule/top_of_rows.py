@@ -7,7 +7,6 @@ a number among those that are kept is a chain of maxima and minima, without a br
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, vector
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, VectorType, f32, i32, i64
@@ -15,6 +14,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
 from lamina.dialects.loop.vector_arith import IndexCastOp
+from lamina.dialects.records import record
 from lamina.passes.cost.unstructured_cost import MOST_KEPT
 from lamina.passes.schedule.body import gather
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index
@@ -24,7 +24,7 @@ from lamina.passes.schedule.strided_access import Elements
 from lamina.passes.schedule.words import place_of, word_of
 
 
-@dataclass(frozen=True)
+@record
 class TopOfRows:
     """How many numbers to keep of each row, from which end of the order, and which are wanted."""
 

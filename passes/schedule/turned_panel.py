@@ -8,10 +8,11 @@ that the nest runs with vectors along these, of squares of the panel that are tu
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.jammed_block import by_row, row_axis
@@ -33,7 +34,7 @@ def with_row_innermost(stage: Stage) -> Stage:
     return replace(stage, rows=stage.rows[:-1], inner=(*stage.inner, stage.rows[-1]))
 
 
-@dataclass(frozen=True)
+@record
 class TurnedPanel:
     """The nest behind a product that runs for all rows of a block, on a panel in scratch."""
 

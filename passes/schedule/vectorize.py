@@ -9,8 +9,6 @@ the nests of a task hand on is scratch. Parts around packed products, and unstru
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import func, memref
 from xdsl.ir import Operation
 
@@ -30,7 +28,6 @@ from lamina.passes.schedule.loop_ends import drop_scattered_ends
 from lamina.passes.schedule.row_tasks import emit_loop, emit_task
 
 
-@dataclass(frozen=True)
 class VectorizePass(KernelPass):
     """Replace nests in tasks by loops over vectors."""
 

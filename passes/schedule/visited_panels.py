@@ -8,7 +8,6 @@ that are not 0 (`ProductEnds`).
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.ir import BlockArgument, SSAValue
@@ -21,6 +20,7 @@ from lamina.dialects.loop.live_rows import MOST_PANEL, Digit
 from lamina.dialects.loop.panels import panels_of
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.dialects.loop.zero_axes import axis_alone
+from lamina.dialects.records import record
 from lamina.passes.fusion.element_limits import Demand, Reach
 from lamina.passes.schedule.bounded_block import BoundedBlock
 from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
@@ -31,7 +31,7 @@ from lamina.passes.schedule.product_plan import ProductPlan
 from lamina.passes.schedule.stages import Stage, stages_of
 
 
-@dataclass(frozen=True)
+@record
 class Visited:
     """Positions of one dimension of an argument that a kernel reads: they end as the digit says."""
 

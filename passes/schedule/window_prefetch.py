@@ -8,17 +8,17 @@ covers, all but the last ones have been read for the line of results before.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 from lamina.dialects.loop.scheduled import PrefetchOp
+from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.prefetch import INTO_L2
 from lamina.passes.schedule.stages import Access, Stage
 
 
-@dataclass(frozen=True)
+@record
 class WindowPrefetch:
     """A read of windows, and how many elements further it is asked for at which of their places."""
 

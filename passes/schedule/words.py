@@ -8,7 +8,6 @@ keys stand beside their places.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 from xdsl.dialects import arith, vector
@@ -29,6 +28,7 @@ from xdsl.ir import Attribute, SSAValue
 from lamina.dialects.loop.memory_ops import alloca_op, load_op, store_op
 from lamina.dialects.loop.scalar_ops import select_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, ExtUIOp
+from lamina.dialects.records import record
 from lamina.passes.schedule.body import broadcast, choose
 from lamina.passes.schedule.compare import compare, element_of, lanes_of
 from lamina.passes.schedule.emitter import INDEX, Emitter, Index, vector_of
@@ -72,7 +72,7 @@ class _Signed:
         return compare(emit, later[0], earlier[0], "slt")
 
 
-@dataclass(frozen=True)
+@record
 class Words(_Signed):
     """A row of words in a rank-1 memref of i64, from `base` on."""
 
@@ -107,7 +107,7 @@ class Words(_Signed):
         emit.run(store_op(word, self.memory, [emit.value(emit.plus(self.base, at))]))
 
 
-@dataclass(frozen=True)
+@record
 class NumberedPairs(_Signed):
     """Numbers of wide keys in a memref of their type, and places beside them, from `base` on."""
 
@@ -241,7 +241,7 @@ def place_of(emit: Emitter, word: SSAValue) -> SSAValue:
     return emit.add(arith.IndexCastOp(emit.add(arith.AndIOp(word, mask)), INDEX))
 
 
-@dataclass(frozen=True)
+@record
 class WordVectors:
     """How ranks of words are counted: of `vectors` at once, by one word after another."""
 

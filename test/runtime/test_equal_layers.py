@@ -9,6 +9,8 @@ import torch.nn.functional as F  # noqa: N812
 
 import lamina
 from lamina.codegen.target import Target
+from lamina.dialects.context import Context
+from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.interpreters import run_module
 from lamina.runtime.layers import lower
 
@@ -97,7 +99,8 @@ def test_code_is_that_of_layers_written_out() -> None:
     network, given = _network(4)
     exported = torch.export.export(network, given)
     rolled = _check(network, given)
-    flat = lamina.compile(exported, pipeline=lamina.Pipeline().drop("roll-layers"), cache=False)
+    written_out = lamina.Pipeline().drop("roll-layers", "roll-nests")
+    flat = lamina.compile(exported, pipeline=written_out, cache=False)
     assert "control.repeat" not in flat.ir("functional")
     assert torch.equal(rolled(*given)[0], flat(*given)[0])
     assert [k.calls for k in rolled.kernels] == [k.calls for k in flat.kernels]
@@ -146,3 +149,69 @@ def test_one_version_serves_all_batches() -> None:
                 compiled(x, given[1])[0], network(x, given[1])[0], rtol=1e-4, atol=1e-5
             )
     assert lamina.compile_count() - before <= 2
+
+
+class ConvBlock(torch.nn.Module):
+    """A residual block of convolutions: two of 3x3, or one between two that mix channels alone."""
+
+    def __init__(self, wide: bool) -> None:
+        super().__init__()
+        sizes = [(256, 96, 1), (96, 96, 3), (96, 256, 1)] if wide else [(128, 128, 3)] * 2
+        made = [
+            (torch.nn.Conv2d(a, b, k, padding=k // 2, bias=False), torch.nn.BatchNorm2d(b))
+            for a, b, k in sizes
+        ]
+        self.parts = torch.nn.ModuleList(torch.nn.Sequential(*pair) for pair in made)
+        for _, norm in made:
+            torch.nn.init.uniform_(norm.weight, 0.5, 1.5)
+            torch.nn.init.normal_(norm.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        *first, last = self.parts
+        made = x
+        for part in first:
+            made = torch.relu(part(made))
+        return torch.relu(last(made) + x)
+
+
+def _images(blocks: int, wide: bool) -> tuple[torch.nn.Module, torch.Tensor]:
+    torch.manual_seed(0)
+    channels = 256 if wide else 128
+    made = [ConvBlock(wide) for _ in range(blocks)]
+    network = torch.nn.Sequential(*made, torch.nn.Conv2d(channels, 64, 3, stride=2))
+    return network.eval(), torch.randn(1, channels, 14, 14)
+
+
+def _repeats(network: torch.nn.Module, x: torch.Tensor) -> int:
+    """How many regions of equal nests a program has."""
+    module = lamina.import_exported_program(torch.export.export(network, (x,))).module
+    lower(module, "aten", "loop", Target.host())
+    passes = pipeline(start="loop", stop="fused", enters=False)
+    names = [spec.partition("{")[0] for spec in passes]
+    run_pipeline(module, passes[: names.index("roll-nests") + 1], Context())
+    return str(module).count("control.repeat")
+
+
+@pytest.mark.parametrize("wide", [False, True])
+def test_blocks_of_convolutions(wide: bool) -> None:
+    network, x = _images(4, wide)
+    assert _repeats(network, x) == 1
+    exported = torch.export.export(network, (x,))
+    rolled = lamina.compile(exported, cache=False)
+    flat = lamina.compile(exported, pipeline=lamina.Pipeline().drop("roll-nests"), cache=False)
+    with torch.no_grad():
+        torch.testing.assert_close(rolled(x), network(x), rtol=1e-3, atol=1e-4)
+        torch.testing.assert_close(rolled(x), flat(x), rtol=1e-4, atol=1e-5)
+
+
+def test_kernels_of_blocks_of_convolutions_are_those_of_blocks_written_out() -> None:
+    network, x = _images(4, wide=False)
+    exported = torch.export.export(network, (x,))
+    rolled = lamina.compile(exported, cache=False)
+    flat = lamina.compile(exported, pipeline=lamina.Pipeline().drop("roll-nests"), cache=False)
+    assert sorted(k.calls for k in rolled.kernels) == sorted(k.calls for k in flat.kernels)
+    assert torch.equal(rolled(x), flat(x))
+
+
+def test_two_blocks_of_convolutions_stay_as_they_are() -> None:
+    assert _repeats(*_images(2, wide=True)) == 0
