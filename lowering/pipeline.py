@@ -163,6 +163,7 @@ STAGES: tuple[Stage, ...] = (
             "limit-arguments",
             "compact-arguments",
             "compact-buffers",
+            "elide-joins",
             "choose-directions",
         ),
     ),
@@ -291,6 +292,7 @@ def pipeline(
             "limit-arguments",
             "compact-arguments",
             "compact-buffers",
+            "elide-joins",
         )
         names[-1:] = ["verify-bufferized{open=true}", *chosen, "verify-bufferized"]
     if enters:
