@@ -165,6 +165,7 @@ STAGES: tuple[Stage, ...] = (
             "limit-arguments",
             "compact-arguments",
             "compact-buffers",
+            "elide-joins",
             "choose-directions",
         ),
     ),
@@ -293,6 +294,7 @@ def pipeline(
             "limit-arguments",
             "compact-arguments",
             "compact-buffers",
+            "elide-joins",
         )
         names[-1:] = ["verify-bufferized{open=true}", *chosen, "verify-bufferized"]
     if enters:

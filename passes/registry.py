@@ -113,6 +113,7 @@ PASSES: dict[str, str] = {
     "limit-arguments": "lamina.passes.schedule.limit_arguments:LimitArgumentsPass",
     "compact-arguments": "lamina.passes.schedule.compact_arguments:CompactArgumentsPass",
     "compact-buffers": "lamina.passes.schedule.compact_buffers:CompactBuffersPass",
+    "elide-joins": "lamina.passes.schedule.elide_joins:ElideJoinsPass",
     "explain-schedule": "lamina.passes.schedule.explain_schedule:ExplainSchedulePass",
     "parallelize": "lamina.passes.schedule.parallelize:ParallelizePass",
     "cache-read": "lamina.passes.schedule.cache_read:CacheReadPass",

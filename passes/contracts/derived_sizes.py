@@ -37,11 +37,18 @@ def room_for(formula: Formula) -> Formula:
     """The positions that memory has room for along a dimension of a derived size.
 
     Kernels take a number as 1 at least: where they end at one, they run a whole group of what is a
-    multiple of it.
+    multiple of it. So they do where they end at each of the numbers that a size is the product of.
     """
-    multiple = _multiple(formula)
-    factor = 1 if multiple is None else multiple[1]
-    return formula if factor == 1 else Formula.joined("max", formula, Formula.number(factor))
+    if formula.kind == "mul":
+        left, right = (_room_of_factor(part) for part in formula.parts)
+        return Formula.joined("mul", left, right)
+    return formula
+
+
+def _room_of_factor(formula: Formula) -> Formula:
+    if formula.kind in ("mul", "number"):
+        return room_for(formula)
+    return Formula.joined("max", formula, Formula.number(1))
 
 
 def verify_derived(declared: Declared, arguments: Sequence[Declared]) -> None:

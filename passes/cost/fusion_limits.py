@@ -62,6 +62,9 @@ LEAST_LONG_POINTS = 3 << 19
 """The same of several panels whose sum is long enough for more than all parts: 2x20000x44 takes
 0.44 of the time in eight parts, 16x8192x40 0.34, 2x16384x64 0.83, 16x12000x100 0.65, 8x4096x40 1.24
 (two threads of a Sapphire Rapids). Parts keep digits, too: eight have a third of one's error."""
+LEAST_NARROW_ROWS = 16
+"""Rows of fewer columns than a vector has lanes that fill vectors together: as many as there are
+lanes of f32 in the widest registers."""
 COLUMN_PARTS = 16
 """Parts to aim for there: each writes a whole row of results."""
 LEAST_PART_ROWS = 32

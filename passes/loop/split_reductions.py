@@ -40,6 +40,7 @@ from lamina.passes.cost.fusion_limits import (
     COLUMN_PARTS,
     ENOUGH_RESULTS,
     LEAST_COLUMN_POINTS,
+    LEAST_NARROW_ROWS,
     LEAST_PART_ROWS,
     LEAST_POINTS,
     PARTS,
@@ -90,7 +91,9 @@ def _split(op: GenericOp, parts: int) -> None:
         dim = _divided(op, parts, reads)
         count = largest_divisor(op.extents[dim], parts)
         if prod(op.extents) >= LEAST_POINTS and count > 1:
-            rebuild_split(op, dim, count, reads, written)
+            rebuild_split(
+                op, dim, count, reads, written, in_front=_keeps_columns(op, reads, written)
+            )
         return
     dim = max(reduced, key=lambda d: op.extents[d])
     count = largest_divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
@@ -111,6 +114,23 @@ def _divided(op: GenericOp, parts: int, reads: Sequence[Forms]) -> int:
     number = sizes.index(max(sizes))
     offset = flatten(reads[number], shape_of(op.inputs[number]))
     return max(enough, key=lambda d: abs(offset.coefficient(d)))
+
+
+def _keeps_columns(op: GenericOp, reads: Sequence[Forms], written: Sequence[Forms]) -> bool:
+    """Whether rows of a few columns lie behind one another in the largest operand: parts in front
+    leave each its rows side by side, which fill vectors together (see `narrow_columns`)."""
+    if not reads or any(not forms for forms in written):
+        return False
+    sizes = [prod(shape_of(value)) for value in op.inputs]
+    number = sizes.index(max(sizes))
+    offset = flatten(reads[number], shape_of(op.inputs[number]))
+    column = written[0][-1].pure_dim
+    if column is None or offset.coefficient(column) != 1 or op.extents[column] == 1:
+        return False
+    return any(
+        offset.coefficient(d) == op.extents[column] and op.extents[d] >= LEAST_NARROW_ROWS
+        for d in op.reduction_dims
+    )
 
 
 def _sums_long_columns(

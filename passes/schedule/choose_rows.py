@@ -46,6 +46,7 @@ from lamina.passes.schedule.choose_sweeps import (
 from lamina.passes.schedule.jammed_rows import has_gaps
 from lamina.passes.schedule.live_rows import open_rows
 from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.narrow_columns import narrow_rows
 from lamina.passes.schedule.stages import (
     Access,
     Stage,
@@ -204,7 +205,7 @@ def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> 
         return 0
     extent = stages[0].extents[stages[0].rows[-1]]
     lanes = target.lanes(widest_bits(stages))
-    if 2 * extent < lanes:
+    if 2 * extent < lanes and not _fill_vectors(stages, target):
         return 0
     for stage in stages:
         order = (stage.rows[-1], *stage.inner)
@@ -217,6 +218,16 @@ def _columns_in(stages: list[Stage], target: Target, outputs: set[SSAValue]) -> 
         if most == 0 or not all(keeps_columns_apart(s, s.rows[-1], outputs) for s in stages):
             return 0
     return most
+
+
+def _fill_vectors(stages: Sequence[Stage], target: Target) -> bool:
+    """Whether rows of a few columns, the last row, fill vectors together in all that reduces."""
+    lanes = target.lanes(widest_bits(stages))
+    return all(
+        narrow_rows(Sweep([s], {s: (s.rows[-1], *s.inner)}), s.rows[-1], lanes) is not None
+        for s in stages
+        if s.inner
+    )
 
 
 def _line_in(

@@ -42,6 +42,7 @@ from lamina.passes.cost.sweep_limits import (
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.memory import Memory, Sweep
+from lamina.passes.schedule.narrow_columns import joined_columns, narrow_rows
 from lamina.passes.schedule.online_softmax import online_softmax
 from lamina.passes.schedule.overlaps import overlapping_dims
 from lamina.passes.schedule.prefetch import (
@@ -171,9 +172,12 @@ def _vectors(sweep: Sweep, target: Target) -> None:
     order, extents = sweep.order[stage], sweep.extents
     given = stage.schedule.vectorize
     place = vector_place(sweep) if given is None else order.index(given.dim)
+    lanes = target.lanes(widest_bits(sweep.stages))
+    if given is None and (rows := narrow_rows(sweep, order[place], lanes)) is not None:
+        decide(stage, vectorize=By(rows, lanes), jam=By(order[place], extents[place]))
+        return
     stores = all(s.is_pointwise and not s.totals for s in sweep.stages)
     if len(order) == 2 and place == 1 and stores:
-        lanes = target.lanes(widest_bits(sweep.stages))
         decide(stage, transpose=transposed_dim(stage, order[:1], order[1], lanes))
     lanes = lanes_of(sweep.stages, extents[place], target)
     if _dots(sweep, order[place], extents[place], target):
@@ -224,7 +228,7 @@ def _loops(sweep: Sweep, around: SweepSurroundings) -> None:
         reduced = [r for s in sweep.stages if not s.is_pointwise for r in s.op.reductions]
         light = sum(body_cost(s.op) for s in sweep.stages) <= LIGHT_BODY
         # A tuple has several accumulators, whose chains run side by side.
-        together = max((len(r.results) for r in reduced), default=0)
+        together = max((len(r.results) for r in reduced), default=0) * joined_columns(sweep)
         unroll = -(-REDUCTION_UNROLL // together) if reduced else POINTWISE_UNROLL
         decide(stage, unroll=unroll if light else 1)
 

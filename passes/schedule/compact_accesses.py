@@ -147,6 +147,8 @@ def _strided(stage: Stage, free: Collection[SSAValue]) -> bool:
         across = stage.inner
     elif stage.schedule.vectorize is not None:
         across = (stage.schedule.vectorize.dim,)
+        if stage.schedule.jam is not None and across[0] in stage.reduced:
+            across = (*across, stage.schedule.jam.dim)  # columns, in the lanes of vectors
     else:
         across = (stage.schedule.order or stage.inner)[-1:]
     turned = stage.schedule.transpose

@@ -62,7 +62,7 @@ class DeriveSizesPass(ModulePass):
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
         for entry in entries:
             arguments = arguments_of(entry)
-            program = _Program(entry, arguments, kernels)
+            program = ProgramNumbers(entry, arguments, kernels)
             found: dict[int, Attribute] = {
                 declared.number: FormulaAttr(formula)
                 for value, declared in zip(entry.body.block.args, arguments, strict=True)
@@ -139,7 +139,7 @@ class _Kernel:
 
 
 @dataclass
-class _Program:
+class ProgramNumbers:
     """What the buffers of an entry hold that are single numbers."""
 
     entry: func.FuncOp
@@ -159,10 +159,9 @@ class _Program:
     def _of(self, base: SSAValue) -> Formula | None:
         if isinstance(base, BlockArgument) and self._kind(base) == "input":
             return Formula.argument(base.index) if is_count(base) else None
-        writes = list(self._writes(base))
-        if len(writes) != 1 or writes[0] is None:
+        if (write := self.only_write(base)) is None:
             return None
-        call, place, kernel = writes[0]
+        call, place, kernel = write
         if call not in self._calls:
             self._calls[call] = _Kernel(kernel, lambda n: self.of(call.arguments[n]))
         return self._calls[call].argument(place)
@@ -170,6 +169,11 @@ class _Program:
     def _kind(self, value: BlockArgument) -> str:
         is_own = value.owner is self.entry.body.block
         return self.arguments[value.index].kind if is_own else ""
+
+    def only_write(self, value: SSAValue) -> tuple[func.CallOp, int, func.FuncOp] | None:
+        """The only call that writes a buffer, which argument it is, and the kernel."""
+        writes = list(self._writes(before_reshapes(value)))
+        return writes[0] if len(writes) == 1 else None
 
     def _writes(self, value: SSAValue) -> Iterator[tuple[func.CallOp, int, func.FuncOp] | None]:
         """The calls that write a buffer, in whatever shape; None for what may."""

@@ -12,6 +12,7 @@ from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.loop_ends import narrowed
 from lamina.passes.schedule.memory import Envs, Memory, Sweep
+from lamina.passes.schedule.narrow_columns import NarrowColumnsEmitter, joins_columns
 from lamina.passes.schedule.online_softmax import (
     OnlineSoftmax,
     OnlineSoftmaxEmitter,
@@ -161,6 +162,9 @@ class RowSegment:
         kind = SweepEmitter
         if place in sweep.kept:
             kind = ColumnEmitter if schedule.rfactor is None else ColumnRfactorEmitter
+        elif joins_columns(sweep):
+            kind = NarrowColumnsEmitter
+            outer = [p for p in outer if schedule.jam is None or order[p] != schedule.jam.dim]
         rest = [p for p in range(len(order)) if p not in outer]
         if schedule.jam is not None:
             outer = [p for p in outer if order[p] != schedule.jam.dim]

@@ -60,6 +60,8 @@ class SweepEmitter:
         self._past_caches = True
         self._is_inside = False
         self.unroll = sweep.schedule.unroll or 1
+        self.copies = self.unroll
+        """Accumulators of each result in the innermost loop."""
         self.dots = bool(sweep.schedule.dot_pairs)
 
     # The nest
@@ -68,7 +70,7 @@ class SweepEmitter:
         """Emit the nest over the given ranges, then store the reductions."""
         accumulators = self._start(emit) * self.unroll
         outer = [p for p in range(len(ranges)) if p != self.place]
-        results = self._nest(emit, envs, ranges, outer, accumulators)
+        results = self._nest(emit, envs, ranges, outer, accumulators, whole=True)
         self.finish(emit, envs, results)
 
     def totals(self, emit: Emitter, rows: Sequence[Envs]) -> list[list[SSAValue]]:
@@ -100,17 +102,20 @@ class SweepEmitter:
         ranges: Sequence[tuple[Index, Index]],
         outer: list[int],
         carried: list[SSAValue],
+        *,
+        whole: bool = False,
     ) -> list[SSAValue]:
+        """Loops over places; of those of a `whole` nest the outermost may have sums of its own."""
         if not outer:
             return self._vector_loop(emit, [envs], ranges[self.place] if ranges else None, carried)
         place, *rest = outer
-        apart = len(outer) == len(ranges) - 1 and self.accumulators.sums_apart(ranges, place)
+        apart = whole and self.accumulators.sums_apart(ranges, place)
 
         def body(inner: Emitter, index: Index, values: list[SSAValue]) -> list[SSAValue]:
             deeper = self._bind(envs, place, index)
             if not apart:
                 return self._nest(inner, deeper, ranges, rest, values)
-            zeros = self._start(inner) * self.unroll
+            zeros = self._start(inner) * self.copies
             parts = self._nest(inner, deeper, ranges, rest, zeros)
             return [combine(inner, "add", *both) for both in zip(parts, values, strict=True)]
 
@@ -195,7 +200,7 @@ class SweepEmitter:
             held = self.memory.scalars.get(access.memory)
             if held is not None:
                 body.values[argument] = Lane(held, True)
-            elif dim is None or not self.memory.varies(access, dim):
+            elif dim is None or not self._varies(access, dim):
                 body.values[argument] = self._invariant(emit, access, env, dim)
         for op in block_ops(stage.op.block):
             if isinstance(op, IndexOp) and op.dim.value.data != dim:
@@ -205,6 +210,10 @@ class SweepEmitter:
             elif op.results and first_result(op) not in body.values and body.is_invariant(op):
                 body.run(emit, [op], self._sources(stage), None)
         return body
+
+    def _varies(self, access: Access, dim: int) -> bool:
+        """Whether lanes of a vector along a dimension may be other elements of an access."""
+        return self.memory.varies(access, dim)
 
     def _invariant(self, emit: Emitter, access: Access, env: Env, dim: int | None) -> Lane:
         """The element that an access reads, whatever the position along `dim`."""

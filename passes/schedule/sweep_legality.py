@@ -13,6 +13,7 @@ from lamina.passes.cost.fusion_cost import element_bytes
 from lamina.passes.schedule.dot_sums import sums_pairs
 from lamina.passes.schedule.illegal import dim_names, illegal
 from lamina.passes.schedule.memory import Sweep
+from lamina.passes.schedule.narrow_columns import joins_columns, narrow_refusal
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.totals_epilogue import verify_followers
 from lamina.passes.schedule.transpose import turned_reads
@@ -32,7 +33,7 @@ def verify_sweep(sweep: Sweep) -> None:
     elif schedule.prefetch_tiles is not None:
         raise _refuse(sweep, "prefetch_tiles: only with transpose")
     if schedule.jam is not None:
-        _verify_kept(sweep, "jam", schedule.jam)
+        _verify_jam(sweep, schedule.jam)
     if schedule.unroll_dims is not None:
         _verify_unrolled(sweep, schedule.unroll_dims)
     if schedule.rfactor is not None:
@@ -132,6 +133,14 @@ def _verify_kept(sweep: Sweep, name: str, by: By) -> None:
         raise _refuse(sweep, f"{name} = d{by.dim}: kept beside that of vectors: {dim_names(legal)}")
     if by.count > stage.extents[by.dim]:
         raise _refuse(sweep, f"{name}: d{by.dim} has {stage.extents[by.dim]} positions")
+
+
+def _verify_jam(sweep: Sweep, by: By) -> None:
+    """A jammed dimension is kept; with vectors along a reduced one, it has a few columns."""
+    if not joins_columns(sweep):
+        _verify_kept(sweep, "jam", by)
+    elif refusal := narrow_refusal(sweep, by, sweep.order[sweep.stages[0]][sweep.place]):
+        raise _refuse(sweep, f"jam = d{by.dim} x {by.count}: {refusal}")
 
 
 def _verify_unrolled(sweep: Sweep, dims: Sequence[int]) -> None:

@@ -227,10 +227,10 @@ func.func @matrix(%x: tensor<2048x3072xf32>, %y: tensor<7x65536xf32>) -> (tensor
 // -----
 
 // Each part is one position of a dimension that a mask ends: the join asks for the mask again, so that parts need be
-// made no further. They are not dealt out then.
+// made no further. They are not dealt out then. Parts stand in front where rows of a few columns are side by side.
 // CHECK-LABEL: @masked_positions
-// CHECK:         [[PARTS:%\S+]] = loop.generic (d0, d1, d2, d3) in [1, 4096, 5, 64] reads(%mask[d0 + d3] : tensor<64xi1>, %x[d0 + d3, d1, d2] : tensor<64x4096x5xf32>) writes([d2, d3] add : tensor<5x64xf32>)
-// CHECK:         loop.generic (d0, d1) in [5, 64] reads(%mask[d1] : tensor<64xi1>, [[PARTS]][d0, d1] : tensor<5x64xf32>) writes([d0] add : tensor<5xf32>)
+// CHECK:         [[PARTS:%\S+]] = loop.generic (d0, d1, d2, d3) in [64, 1, 4096, 5] reads(%mask[d0 + d1] : tensor<64xi1>, %x[d0 + d1, d2, d3] : tensor<64x4096x5xf32>) writes([d0, d3] add : tensor<64x5xf32>)
+// CHECK:         loop.generic (d0, d1) in [64, 5] reads(%mask[d0] : tensor<64xi1>, [[PARTS]][d0, d1] : tensor<64x5xf32>) writes([d1] add : tensor<5xf32>)
 // CHECK-NEXT:    ^bb0([[COUNTS:%\S+]]: i1, [[PART:%\S+]]: f32):
 // CHECK-NEXT:      [[ZERO:%\S+]] = arith.constant 0.000000e+00 : f32
 // CHECK-NEXT:      [[CHOSEN:%\S+]] = arith.select [[COUNTS]], [[PART]], [[ZERO]] : f32
