@@ -136,6 +136,7 @@ STAGES: tuple[Stage, ...] = (
             "merge-siblings",
             "fuse-column-sums",
             "pack-in-tasks",
+            "drop-unit-dims",
             "merge-small-kernels",
             "elide-rounding",
             "outline-kernels",

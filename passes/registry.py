@@ -85,6 +85,7 @@ PASSES: dict[str, str] = {
     "note-least-extents": "lamina.passes.fusion.note_least_extents:NoteLeastExtentsPass",
     "fuse-kernels": "lamina.passes.fusion.fuse_kernels:FuseKernelsPass",
     "merge-small-kernels": "lamina.passes.fusion.merge_small_kernels:MergeSmallKernelsPass",
+    "drop-unit-dims": "lamina.passes.fusion.drop_unit_dims:DropUnitDimsPass",
     "pack-in-tasks": "lamina.passes.fusion.pack_in_tasks:PackInTasksPass",
     "merge-siblings": "lamina.passes.fusion.merge_siblings:MergeSiblingsPass",
     "elide-rounding": "lamina.passes.numerics.elide_rounding:ElideRoundingPass",

@@ -25,12 +25,12 @@ from lamina.dialects.loop.masked_reads import Guard, masked_reads
 from lamina.dialects.records import record
 from lamina.passes.fusion.element_limits import Demand, Limit, Reach
 from lamina.passes.schedule.compare import also
-from lamina.passes.schedule.emitter import Emitter
+from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.stages import Access, Stage
 
 if TYPE_CHECKING:
-    from lamina.passes.schedule.memory import Memory
+    from lamina.passes.schedule.memory import Env, Memory
     from lamina.passes.schedule.step import Step
 
 TRUE = IntegerAttr(1, i1)
@@ -91,6 +91,43 @@ def guarded_reads(stage: Stage, masks: Mapping[SSAValue, int]) -> Mapping[int, G
     return {number: guards for number, guards in found.items() if guards}
 
 
+def turned_guards(stage: Stage, masks: Mapping[SSAValue, int]) -> Mapping[int, Guards]:
+    """The reads that a nest turns in tiles of which lines behind a number of the call are not
+    loaded, by their numbers: the last one that there is is loaded again."""
+    vectors, across = stage.schedule.vectorize, stage.schedule.transpose
+    others = stage.schedule.texts().keys() - VECTOR_CLAUSES - {"transpose", "tile"}
+    if vectors is None or across is None or not stage.is_pointwise or stage.totals or others:
+        return {}
+    masked = masked_reads(stage.op, masks)
+    panels = _panels(stage, vectors.dim) if visited_rows(stage.op) else {}
+    found: dict[int, Guards] = {}
+    for number, access in enumerate(stage.reads):
+        guards = _together(masked.get(number, ()), panels.get(number, ()))
+        lines = [g for g in guards if access.axes[g.axis].coefficient(vectors.dim) == 1]
+        turned = access.stride(across) == 1 and access.stride(vectors.dim) not in (0, 1)
+        if lines and turned and access.pad is None and isinstance(access.memory, BlockArgument):
+            found[number] = tuple(lines[:1])
+    return found
+
+
+def end_of_lines(
+    emit: Emitter, stage: Stage, number: int, env: Env, memory: Memory
+) -> Index | None:
+    """How many lines of a tile that begins at a position are there to be read, of which there is
+    one at least in front of it, or in it; None where all are."""
+    guards = turned_guards(stage, memory.masks).get(number)
+    if not guards:
+        return None
+    (guard,), access = guards, stage.reads[number]
+    count = guard.number if isinstance(guard, PanelGuard) else memory.masks[_mask(stage, guard)]
+    assert isinstance(access.memory, BlockArgument)
+    known = None if memory.numbers is None else memory.numbers.values.get(FIRST_COUNT + count)
+    if known is None:
+        known = emit.read_index(memory.flat[access.memory.block.args[count]])
+    end = emit.most(emit.least(known, access.shape[guard.axis]), 1)
+    return emit.minus(end, emit.linear(access.axes[guard.axis], env))
+
+
 def _together(masks: Sequence[Guard], panels: Sequence[PanelGuard]) -> Guards:
     """Masks, and the ends of panels along other axes."""
     axes = {guard.axis for guard in masks}
@@ -119,7 +156,10 @@ def guarded_limits(stage: Stage, value: BlockArgument) -> list[Demand]:
     kernel, shape = value.block.parent_op(), shape_of(value)
     assert isinstance(kernel, FuncOp)
     masks = kernel_masks(kernel)
-    guards, strides = guarded_reads(stage, masks), row_major_strides(shape)
+    guards, strides = (
+        guarded_reads(stage, masks) or turned_guards(stage, masks),
+        row_major_strides(shape),
+    )
     found: list[Demand] = []
     for number, access in enumerate(stage.reads):
         if access.memory is not value:
@@ -169,8 +209,10 @@ __all__ = [
     "TRUE",
     "VECTOR_CLAUSES",
     "Guards",
+    "end_of_lines",
     "guarded_limits",
     "guarded_reads",
     "kernel_masks",
+    "turned_guards",
     "wanted",
 ]

@@ -60,7 +60,12 @@ from lamina.passes.schedule.call_extents import (
     note_on_arguments,
 )
 from lamina.passes.schedule.ended_dims import ended_dims
-from lamina.passes.schedule.guarded_reads import guarded_limits, guarded_reads, kernel_masks
+from lamina.passes.schedule.guarded_reads import (
+    guarded_limits,
+    guarded_reads,
+    kernel_masks,
+    turned_guards,
+)
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.live_rows import kept_digits, live_digits
 from lamina.passes.schedule.lookup_limits import looked_up_limits
@@ -238,7 +243,10 @@ def _guarded(kernel: func.FuncOp, parts: Sequence[Part]) -> dict[Operation, Stag
     """The nests of a kernel some of whose loads are masked."""
     masks = kernel_masks(kernel)
     return {
-        stage.op: stage for part in parts for stage in part.stages if guarded_reads(stage, masks)
+        stage.op: stage
+        for part in parts
+        for stage in part.stages
+        if guarded_reads(stage, masks) or turned_guards(stage, masks)
     }
 
 

@@ -74,7 +74,7 @@ def narrow_refusal(sweep: Sweep, by: By, rows: int) -> str | None:
 
 def _is_dense(stage: Stage, rows: int, columns: int, lanes: int) -> bool:
     """Whether rows of a few columns lie behind one another in what a nest reads, and all else that
-    it reads is the same for all rows, or a mask of those that count."""
+    it reads is the same for all rows, or for all columns, or a mask of the rows that count."""
     width = stage.extents[columns]
     if not 1 < width <= lanes or rows not in stage.reduced or columns in stage.reduced:
         return False
@@ -84,7 +84,11 @@ def _is_dense(stage: Stage, rows: int, columns: int, lanes: int) -> bool:
         if read.pad is not None or read.walks_open_axis(rows, columns):
             return False
         found |= strides == (width, 1)
-        if strides != (width, 1) and strides[0] != 0 and not _counts_rows(stage, number, rows):
+        if (
+            strides not in ((width, 1), (1, 0))
+            and strides[0] != 0
+            and not _counts_rows(stage, number, rows)
+        ):
             return False
     return found
 
@@ -114,6 +118,8 @@ class NarrowColumnsEmitter(SweepEmitter):
         self.copies = self.columns.count * self.unroll
         self.held: dict[tuple[Access, int], Lane] = {}
         """What is the same for all rows, by the elements in front of a vector."""
+        self.counted: SSAValue | None = None
+        """Which rows of a block there are, where these are not all."""
         self.shift = 0
         """Elements of a block of rows in front of the vector that is computed."""
 
@@ -143,6 +149,7 @@ class NarrowColumnsEmitter(SweepEmitter):
             made = list(values)
             for copy in range(at.count):
                 row = inner.plus(at.at, copy * self.lanes)
+                self.counted = at.mask and inner.first_lanes(inner.minus(high, row), self.lanes)
                 for number in range(width):
                     self.shift = number * self.lanes
                     own = (copy * width + number) * count
@@ -186,6 +193,10 @@ class NarrowColumnsEmitter(SweepEmitter):
         flat = self.memory.flat[access.memory]
         if steps == [width, 1]:
             return load(emit, Elements(flat, emit.plus(start, self.shift), 1, self.lanes, at.mask))
+        if steps == [1, 0]:  # one of each row, for all of its columns
+            of_rows = load(emit, Elements(flat, start, 1, self.lanes, self.counted)).value
+            order = [(self.shift + lane) // width for lane in range(self.lanes)]
+            return Lane(shuffled(emit, of_rows, of_rows, order), False)
         places = [divmod(self.shift + lane, width) for lane in range(self.lanes)]
         numbers = [row * steps[0] + column * steps[1] for row, column in places]
         kind = VectorType(IndexType(), [self.lanes])

@@ -18,6 +18,7 @@ from lamina.dialects.plain_ops import plain_op
 from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index
+from lamina.passes.schedule.guarded_reads import end_of_lines
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors
 from lamina.passes.schedule.prefetch import INTO_L2
@@ -118,7 +119,10 @@ class TransposeEmitter(SweepEmitter):
                 if self._forwarded(stage, access):
                     continue
                 env = {**envs[stage], first: across[0], second: along[0]}
-                turned[stage][argument] = self._turn(emit, access, env, second, across[1], along[1])
+                lines = end_of_lines(emit, stage, number, env, self.memory)
+                turned[stage][argument] = self._turn(
+                    emit, access, env, second, across[1], along[1], lines
+                )
         lines = across[1]
         for copy in range(lines if isinstance(lines, int) else self.lanes):
             into = emit if isinstance(lines, int) else emit.inside(Block())
@@ -163,18 +167,30 @@ class TransposeEmitter(SweepEmitter):
         return emit.first_lanes(filled, self.lanes)
 
     def _turn(
-        self, emit: Emitter, access: Access, env: Env, along: int, width: Index, count: Index
+        self,
+        emit: Emitter,
+        access: Access,
+        env: Env,
+        along: int,
+        width: Index,
+        count: Index,
+        there: Index | None = None,
     ) -> list[SSAValue]:
-        """`count` vectors with `width` lanes each, turned; what does not exist is not read."""
+        """`count` vectors with `width` lanes each, turned; what does not exist is not read.
+
+        Of these only so many are `there`, if that is said; there may be none but in front.
+        """
         start = self.memory.offset(emit, access, env, None)
         step = self.memory.step(emit, access, along)
         flat = self.memory.flat[access.memory]
         mask = self._mask(emit, width)
         known = count if isinstance(count, int) else self.lanes
+        last = None if there is None else emit.minus(there, 1)
         rows: list[SSAValue] = []
         for i in range(known):
             # In the place of one that may not exist the last one is read again.
             line = i if isinstance(count, int) else emit.least(i, emit.minus(count, 1))
+            line = line if last is None else emit.least(line, last)
             at = emit.plus(start, emit.times(line, step))
             rows.append(load(emit, Elements(flat, at, 1, self.lanes, mask)).value)
         for i in range(known if self.ahead_tiles else 0):

@@ -34,3 +34,19 @@ func.func private @centred(%x: memref<16x2xf32>, %m: memref<2xf32>, %y: memref<2
   }
   func.return
 }
+
+// -----
+
+// One number of each row is loaded for all, and spread over its columns.
+// CHECK-LABEL: @weighted
+// CHECK-NOT:     loop.gather
+// CHECK:         vector.shuffle %{{[^ ]*}}, %{{[^ ]*}} [0, 0, 1, 1]
+// CHECK:         vector.shuffle %{{[^ ]*}}, %{{[^ ]*}} [2, 2, 3, 3]
+func.func private @weighted(%x: memref<16x2xf32>, %w: memref<16xf32>, %y: memref<2xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false, inner = [0]>]} {
+  loop.generic (i, j) in [16, 2] reads(%x[i, j] : memref<16x2xf32>, %w[i] : memref<16xf32>) writes([j] add into %y : memref<2xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>, lamina.schedule = #loop.schedule<vectorize = d0 x 4, jam = d1 x 2>} {
+  ^bb0(%a: f32, %b: f32):
+    %d = arith.mulf %a, %b : f32
+    loop.yield %d : f32
+  }
+  func.return
+}

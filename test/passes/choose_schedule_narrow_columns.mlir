@@ -29,26 +29,13 @@ func.func private @two_columns(%x: memref<1000x2xf32>, %m: memref<2xf32>, %y: me
 
 // -----
 
-// Not rows that lie apart, and not what differs from row to row beside them.
+// Not rows that lie apart.
 // CHECK-LABEL: @rows_apart
 // CHECK-NOT:     jam
 func.func private @rows_apart(%x: memref<1000x8xf32>, %y: memref<5xf32>) attributes {lamina.kernel} {
   loop.generic (i, j) in [1000, 5] reads(%x[i, j] : memref<1000x8xf32>) writes([j] add into %y : memref<5xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
   ^bb0(%a: f32):
     loop.yield %a : f32
-  }
-  func.return
-}
-
-// -----
-
-// CHECK-LABEL: @weighted
-// CHECK-NOT:     jam
-func.func private @weighted(%x: memref<1000x5xf32>, %w: memref<1000xf32>, %y: memref<5xf32>) attributes {lamina.kernel} {
-  loop.generic (i, j) in [1000, 5] reads(%x[i, j] : memref<1000x5xf32>, %w[i] : memref<1000xf32>) writes([j] add into %y : memref<5xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
-  ^bb0(%a: f32, %b: f32):
-    %d = arith.mulf %a, %b : f32
-    loop.yield %d : f32
   }
   func.return
 }
@@ -92,6 +79,20 @@ func.func private @counted(%m: memref<64xi1>, %x: memref<64x5xf32>, %n: memref<i
   ^bb0(%c: i1, %a: f32):
     %z = arith.constant 0.0 : f32
     %d = arith.select %c, %a, %z : f32
+    loop.yield %d : f32
+  }
+  func.return
+}
+
+// -----
+
+// What rows are multiplied by is spread over their columns.
+// CHECK-LABEL: @weighted
+// CHECK:         lamina.schedule = #loop.schedule<vectorize = d0 x 16, unroll = 1, jam = d1 x 5>
+func.func private @weighted(%x: memref<1000x5xf32>, %w: memref<1000xf32>, %y: memref<5xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [1000, 5] reads(%x[i, j] : memref<1000x5xf32>, %w[i] : memref<1000xf32>) writes([j] add into %y : memref<5xf32>) attributes {lamina.nest = #loop.nest<rows = [d1]>} {
+  ^bb0(%a: f32, %b: f32):
+    %d = arith.mulf %a, %b : f32
     loop.yield %d : f32
   }
   func.return

@@ -15,6 +15,7 @@ import lamina
 REDUCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
     "sum": lambda x: x.sum(0),
     "largest": lambda x: x.amax(0),
+    "weighted": lambda x: (x * (torch.arange(len(x)) % 3).to(x.dtype)[:, None]).sum(0),
     "deviations": lambda x: (x - x[0]).abs().sum(0),
 }
 
@@ -78,3 +79,16 @@ def test_an_argument_of_open_sizes_is_not_copied() -> None:
     text = version.compiled.ir("bufferized")
     assert "jam = d4 x 5" in text
     assert "lamina.extents" in text.split("attributes {lamina.compact")[0]
+
+
+class Kept(torch.nn.Module):
+    def forward(self, x: torch.Tensor, kept: torch.Tensor) -> torch.Tensor:
+        return torch.where(kept[:, None], x, 0.0).sum(0)
+
+
+def test_rows_of_a_mask() -> None:
+    """One truth value of each row, for all of its columns; of a last block as well."""
+    arguments = torch.randn(61, 5), torch.rand(61) > 0.5
+    compiled = lamina.compile(torch.export.export(Kept(), arguments))
+    assert any("jam = d1 x 5" in str(kernel) for kernel in compiled.kernels)
+    torch.testing.assert_close(compiled(*arguments), Kept()(*arguments), rtol=1e-5, atol=1e-5)
