@@ -9,19 +9,19 @@ from __future__ import annotations
 
 import ctypes
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
 from typing import Any
 
 from xdsl.dialects.arith import ConstantOp
 from xdsl.dialects.builtin import IntegerAttr, ModuleOp, StringAttr
 from xdsl.dialects.func import CallOp, FuncOp
-from xdsl.dialects.memref import CopyOp, LoadOp
-from xdsl.ir import Block, Operation, Region
+from xdsl.ir import Block, Operation, SSAValue
 from xdsl.traits import IsTerminator
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
-from lamina.dialects.loop import BarrierOp, SingleOp, TeamOp
+from lamina.dialects.ir_links import block_ops
+from lamina.dialects.loop import SingleOp, TeamOp
 from lamina.dialects.loop.team import team_of
 from lamina.passes.regions.trip_counts import trip_count
 from lamina.runtime.arguments import array_kind, check_count, kind_name
@@ -33,8 +33,6 @@ from lamina.runtime.executable import Executable, ProgramMetadata
 
 _EMPTY = {False: "no_call", True: "no_call_in_team"}
 """Entries that call no kernel: without a team of threads, and with one."""
-
-LEFT_OUT = (CallOp, CopyOp, LoadOp, BarrierOp)
 
 
 def pointers_for(bound: BoundProgram, values: Sequence[Any]) -> tuple[list[int], list[object]]:
@@ -114,7 +112,7 @@ def _split(module: ModuleOp, main: FuncOp) -> list[tuple[str, bool]]:
     """
     calls = _calls(main)
     described = [(c.callee.root_reference.data, team_of(c) is not None) for c in calls]
-    entries = {f"call_{number}": _entry(main, number) for number in range(len(calls))}
+    entries = {f"call_{number}": _entry(main, call) for number, call in enumerate(calls)}
     entries |= {name: _entry(main, None) for name in _EMPTY.values()}
     in_team = entries[_EMPTY[True]].body.block
     assert in_team.last_op is not None
@@ -129,29 +127,63 @@ def _split(module: ModuleOp, main: FuncOp) -> list[tuple[str, bool]]:
     return described
 
 
-def _entry(main: FuncOp, number: int | None) -> FuncOp:
-    """A copy of `main` with one of its calls, or with none."""
-    entry = main.clone()
-    _keep_only(entry.body.block, None if number is None else _calls(entry)[number])
+def _entry(main: FuncOp, call: CallOp | None) -> FuncOp:
+    """A copy of `main` with one of its calls, its team and what it is passed, or with none; of
+    loops around the call it has one round."""
+    entry = main.clone_without_regions()
+    body = Block(arg_types=main.body.block.arg_types)
+    entry.body.add_block(body)
+    values: dict[SSAValue, SSAValue] = dict(zip(main.body.block.args, body.args, strict=True))
+    around = _around(call)
+    passed = _makers([op for op in around if isinstance(op, CallOp | TeamOp | SingleOp)])
+    _copy(main.body.block, body, {*around, *passed}, values)
+    end = main.body.block.last_op
+    assert end is not None
+    body.add_op(end.clone(values))
     return entry
+
+
+def _copy(
+    source: Block, target: Block, wanted: Set[Operation], values: dict[SSAValue, SSAValue]
+) -> None:
+    """Append copies of the wanted ops of a block; of loops and branches, of what is wanted in them,
+    with 0 for an index."""
+    for op in block_ops(source):
+        if op not in wanted:
+            continue
+        inner = next((r.block for r in op.regions if wanted & {*block_ops(r.block)}), None)
+        if inner is None:
+            target.add_op(op.clone(values))
+        elif isinstance(op, TeamOp | SingleOp):
+            team, body = op.clone_without_regions(values), Block()
+            team.regions[0].add_block(body)
+            target.add_op(team)
+            _copy(inner, body, wanted, values)
+            if (end := inner.last_op) is not None and end.has_trait(IsTerminator):
+                body.add_op(end.clone(values))
+        else:
+            for argument in inner.args:
+                first = ConstantOp(IntegerAttr(0, argument.type))  # pyright: ignore - an index
+                target.add_op(first)
+                values[argument] = first.result
+            _copy(inner, target, wanted, values)
+
+
+def _makers(ops: Sequence[Operation]) -> Iterator[Operation]:
+    """The ops that make what others are passed, and what these are passed."""
+    waiting, seen = [*ops], set(ops)
+    while waiting:
+        op = waiting.pop()
+        for owner in [value.owner for value in op.operands]:
+            if isinstance(owner, Operation) and owner not in seen:
+                seen.add(owner)
+                waiting.append(owner)
+                yield owner
 
 
 def _calls(entry: FuncOp) -> list[CallOp]:
     """The calls of an entry that may ever run: loops of no rounds have no rows to run on."""
     return [op for op in entry.body.walk() if isinstance(op, CallOp) and trip_count(op)]
-
-
-def _keep_only(block: Block, call: CallOp | None) -> None:
-    """Leave one call, its team and the addresses that it needs; of loops around it one round."""
-    kept = _around(call)
-    for op in list(block.ops):
-        if op in kept and op.regions:
-            region = next(r for r in op.regions if any(inner in kept for inner in r.block.ops))
-            _keep_only(region.block, call)
-            if not isinstance(op, TeamOp | SingleOp):
-                _unwrap(op, region)
-        elif op.regions or (isinstance(op, LEFT_OUT) and op not in kept):
-            block.erase_op(op, safe_erase=False)
 
 
 def _around(op: Operation | None) -> list[Operation]:
@@ -161,18 +193,3 @@ def _around(op: Operation | None) -> list[Operation]:
         found.append(op)
         op = op.parent_op()
     return found
-
-
-def _unwrap(op: Operation, region: Region) -> None:
-    """The ops of one region in place of the op; a loop's index is 0."""
-    inner, outer = region.block, op.parent
-    assert outer is not None
-    for argument in inner.args:
-        first = ConstantOp(IntegerAttr(0, argument.type))  # pyright: ignore - an index
-        outer.insert_op_before(first, op)
-        argument.replace_all_uses_with(first.result)
-    for moved in list(inner.ops):
-        moved.detach()
-        if not moved.has_trait(IsTerminator):
-            outer.insert_op_before(moved, op)
-    outer.erase_op(op, safe_erase=False)
