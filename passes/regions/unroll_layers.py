@@ -1,15 +1,16 @@
 """`unroll-layers`: each step of a `control.repeat` is written out, one after the other.
 
 It undoes what `roll-layers` did; in between, the region has become calls of kernels. One that takes
-the same in each step, such as a mask's, stands there once.
+the same in each step, such as a mask's, stands there once. So does a check of sizes that all steps
+make: an entry returns it once.
 """
 
 from __future__ import annotations
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp
-from xdsl.ir import Block, Operation, SSAValue
+from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAttr
+from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -17,6 +18,8 @@ from lamina.dialects.control import RegionOp, RepeatOp, YieldOp
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.op_effects import is_free_of_effects
 from lamina.passes.defined_functions import defined_functions
+
+_CHECK = StringAttr("check")
 
 
 class UnrollLayersPass(ModulePass):
@@ -28,6 +31,31 @@ class UnrollLayersPass(ModulePass):
         for function in defined_functions(op):
             for block in function.body.blocks:
                 unroll_in(block)
+            _return_checks_once(function)
+
+
+def _return_checks_once(function: func.FuncOp) -> None:
+    """Leave out results that check what another one does."""
+    end = None if function.is_declaration else function.body.blocks[-1].last_op
+    if not isinstance(end, func.ReturnOp) or function.res_attrs is None:
+        return
+    entries, returned = function.res_attrs.data, list(end.operands)
+    kept: list[int] = []
+    checked: set[SSAValue] = set()
+    for number, (entry, value) in enumerate(zip(entries, returned, strict=True)):
+        if not _is_check(entry):
+            kept.append(number)
+        elif value not in checked:
+            kept.append(number)
+            checked.add(value)
+    if len(kept) < len(returned):
+        end.operands = [returned[number] for number in kept]
+        function.res_attrs = ArrayAttr([entries[number] for number in kept])
+        function.update_function_type()
+
+
+def _is_check(entry: Attribute) -> bool:
+    return isinstance(entry, DictionaryAttr) and entry.data.get("lamina.kind") == _CHECK
 
 
 def unroll_in(block: Block) -> None:

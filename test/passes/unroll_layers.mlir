@@ -42,3 +42,18 @@ func.func @main(%x: tensor<4xf32>, %w0: tensor<4xf32>, %w1: tensor<4xf32>, %b: t
 // CHECK-NEXT:      [[F:%\S+]] = aten.exp.default([[E]])
 // CHECK-NEXT:      control.yield [[F]]
 // CHECK:         func.return [[T]], [[M]], [[N]], [[Q]]
+
+// A check of sizes that each step makes is one result; what is no check stays, though it is the same.
+func.func @checks(%x: tensor<4xf32>, %n: tensor<i64>) -> (tensor<4xf32>, tensor<i1>, tensor<i1> {lamina.kind = "check", lamina.target = "first"}, tensor<i1> {lamina.kind = "check", lamina.target = "second"}, tensor<i64> {lamina.kind = "size"}) {
+  %r:3 = control.repeat from(%x) with(%n) : (tensor<4xf32>, tensor<i64>) -> (tensor<4xf32>, tensor<i1>, tensor<i1>) attributes {times = 2 : i64} do {
+  ^bb0(%a: tensor<4xf32>, %m: tensor<i64>):
+    %c = core_aten.eq.Scalar(%m, other = 4) : (tensor<i64>) -> tensor<i1>
+    %s = aten.exp.default(%a) : (tensor<4xf32>) -> tensor<4xf32>
+    control.yield %s, %c : tensor<4xf32>, tensor<i1>
+  }
+  func.return %r#0, %r#1, %r#1, %r#2, %n : tensor<4xf32>, tensor<i1>, tensor<i1>, tensor<i1>, tensor<i64>
+}
+// CHECK-LABEL: @checks
+// CHECK-SAME:    -> (tensor<4xf32>, tensor<i1>, tensor<i1> {lamina.kind = "check", lamina.target = "first"}, tensor<i64> {lamina.kind = "size"})
+// CHECK-COUNT-1: core_aten.eq.Scalar(%n
+// CHECK:         func.return [[Y:%\S+]], [[C:%\S+]], [[C]], %n
