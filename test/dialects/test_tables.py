@@ -97,7 +97,7 @@ def test_an_op_imports_little() -> None:
         "aten.op('relu.default')\n"
         "print(*set(sys.modules) - before)\n"
     ).split()
-    assert len(loaded) < 40
+    assert len(loaded) <= 40
     assert not any(
         name.startswith(("lamina.passes", "lamina.lowering", "numpy")) for name in loaded
     )

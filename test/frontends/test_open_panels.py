@@ -57,6 +57,11 @@ def _padded(kind: str) -> tuple[nn.Module, lamina.Compiled]:
     return Attention(kind), lamina.compile(_exported(kind, (4, 128)), versions="padded")
 
 
+def _ends_at_panels(text: str, panels: int) -> bool:
+    """Whether packed keys end at a number of panels of the call, or with the panel of a number."""
+    return re.search(rf"live = \[[^\]]*arg\d+( ceildiv {PANEL})? of {panels}\b", text) is not None
+
+
 @pytest.mark.parametrize("kind", ["all", "causal", "grouped"])
 def test_as_torch_at_odd_lengths(kind: str) -> None:
     torch.manual_seed(0)
@@ -65,7 +70,7 @@ def test_as_torch_at_odd_lengths(kind: str) -> None:
         given = _arguments(kind, *shape)
         torch.testing.assert_close(compiled(*given), model(*given), rtol=1e-4, atol=1e-5)
     made = compiled.sizes[-1].compiled.ir("bufferized")
-    assert f"ceildiv {PANEL} of {128 // PANEL}" in made
+    assert _ends_at_panels(made, 128 // PANEL)
     assert re.search(r"ceildiv (\d+) \* \1 of 128", made)  # values, in tiles of tasks
 
 
@@ -102,7 +107,7 @@ def test_layers_agree(kind: str) -> None:
     for above, below in (("functional", "bufferized"), ("bufferized", "scheduled")):
         lower(module, above, below, Target.host())
         layers.append(str(module))
-    assert f"ceildiv {PANEL} of {64 // PANEL}" in layers[0]
+    assert _ends_at_panels(layers[0], 64 // PANEL)
     for batch, length in ((1, 1), (2, 33), (2, 64)):
         given = _arguments(kind, batch, length)
         room = [np.full((bounds[0], 2, bounds[1], 16), np.nan, np.float32) for _ in given]

@@ -56,9 +56,9 @@ def test_places_of_open_rows(name: str) -> None:
     assert len(compiled.sizes) == 1
 
 
-def test_a_result_lies_together_where_what_it_is_a_copy_of_does_not() -> None:
-    """A product reads what it packs by turning it in the layout of its type; what is returned lies
-    as calls have it."""
+def test_what_is_copied_and_packed_lies_together() -> None:
+    """A scatter copies what a product reads as it lies, and packs by turning its lines: all of it
+    lies as calls have it."""
 
     class Module(nn.Module):
         def forward(self, x: torch.Tensor, i: torch.Tensor, y: torch.Tensor) -> tuple[Any, ...]:
@@ -79,7 +79,7 @@ def test_a_result_lies_together_where_what_it_is_a_copy_of_does_not() -> None:
             torch.testing.assert_close(made, wanted, rtol=1e-4, atol=1e-5)
     slots = compiled.sizes[0].compiled.program.main.slots
     laid = {slot.name: slot.extents is not None for slot in slots if len(slot.shape) == 3}
-    assert laid == {"x": False, "y": True, "out0": True, "out1": True}
+    assert laid == {"x": True, "y": True, "out0": True, "out1": True}
 
 
 BEHIND = "index out of range: must be at least 0 and below 5"
