@@ -111,6 +111,9 @@ MOST_PAIR_OPS = 64
 MAX_COPIED_OPS = 64
 """Ops of a body that may be copies: with twice as many, chains of rolls and of updates of rows took
 as long to run, and up to several times as long to compile."""
+MOST_FOLLOWED_OPS = 64
+"""Ops and nests that are followed from an index to what it is made of: in bounded programs, and of
+three dimensions that are joined, these are a dozen."""
 MAX_ARRAYS = 24
 """Arrays that one kernel may walk at a time: as many as the usual prefetchers follow."""
 MASK_OPS = 12

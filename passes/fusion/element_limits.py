@@ -141,14 +141,11 @@ def _later(one: End, other: End, orders: Orders) -> End | None:
         return replace(one, offset=max(one.offset, other.offset), least=least)
     if one.factor < 0 or replace(one, count=other.count) != other:
         return None
-    is_below, is_above = ((low, high) in orders for low, high in _both_ways(one.count, other.count))
+    is_below = (one.count, other.count) in orders
+    is_above = (other.count, one.count) in orders
     if is_below and is_above:
         return other if isinstance(other.count, BlockArgument) else one
     return other if is_below else one if is_above else None
-
-
-def _both_ways(one: SSAValue, other: SSAValue) -> tuple[tuple[SSAValue, SSAValue], ...]:
-    return (one, other), (other, one)
 
 
 def tightest(demand: Demand) -> Demand:

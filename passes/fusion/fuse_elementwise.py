@@ -238,8 +238,8 @@ def _try_inline(
     elif (narrow := widened_pad(producer, composed, forms, value, pad)) is not None:
         fused = inline(op, number, producer, position, composed, [narrow])
     else:
-        keep_batches_apart(producer, position, op.extents)
-        position, composed = composed_reads(producer, seen) or places
+        if keep_batches_apart(producer, position, op.extents):
+            position, composed = composed_reads(producer, seen) or places
         pads = pads_for(producer, composed, op.extents, pad)
         read = PaddedRead(pad, forms, shape_of(value), op.extents)
         guard = guard_of(read, producer, composed, pads)

@@ -51,16 +51,19 @@ def widened_pad(
     return FloatAttr(pad.value.data, producer.block.args[0].type)  # pyright: ignore
 
 
-def keep_batches_apart(producer: GenericOp, position: Forms, extents: Sequence[int]) -> None:
+def keep_batches_apart(producer: GenericOp, position: Forms, extents: Sequence[int]) -> bool:
     """Where a producer is to stand at a `position` beyond an end of one of its dimensions, which is
-    a digit of an index that it reads at, that becomes an axis: the read then ends there, too."""
+    a digit of an index that it reads at, that becomes an axis: the read then ends there, too.
+
+    Says whether the producer reads otherwise now.
+    """
     ranges = [form.range(extents) for form in position]
     beyond = [
         dim
         for dim, ((low, high), extent) in enumerate(zip(ranges, producer.extents, strict=True))
         if extent > 1 and (low < 0 or high >= extent)
     ]
-    reads = producer.reads
+    reads, is_changed = producer.reads, False
     for number, (value, read_map, pad) in enumerate(reads):
         forms = forms_of(read_map, producer.extents)
         if pad is not None or forms is None:
@@ -69,8 +72,10 @@ def keep_batches_apart(producer: GenericOp, position: Forms, extents: Sequence[i
             value, forms = with_own_axis(producer, value, forms, dim, range(dim))
         if value is not reads[number][0]:
             reads[number] = value, map_of(forms, len(producer.extents)), pad
-    if beyond:
+            is_changed = True
+    if is_changed:
         change(producer, reads=reads)
+    return is_changed
 
 
 @record

@@ -12,6 +12,7 @@ from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.loop import GenericOp, ReshapeOp
+from lamina.passes.cost.fusion_limits import MOST_FOLLOWED_OPS
 from lamina.passes.loop.body_origins import (
     COPIES,
     Place,
@@ -23,9 +24,6 @@ from lamina.passes.loop.body_origins import (
     origin,
 )
 from lamina.passes.loop.place_ends import end_of_place
-
-_MOST_STEPS = 64
-"""Ops and nests that are followed from an index: those of a bounded program are a dozen."""
 
 
 def end_of_index(index: SSAValue, nest: GenericOp, extent: int) -> SSAValue | None:
@@ -45,7 +43,7 @@ class _Search:
         """A tensor of one integer below which all values of an index are, or are 0; others are the
         extent or more. None if there is none known."""
         self._steps += 1
-        if self._steps > _MOST_STEPS:
+        if self._steps > MOST_FOLLOWED_OPS:
             return None
         value, at, point = origin(index, nest, AffineMap.identity(len(nest.extents)))
         owner = value.owner

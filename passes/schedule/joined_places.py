@@ -20,15 +20,14 @@ from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, shape_of
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.sizes import Formula
+from lamina.passes.cost.fusion_limits import MOST_FOLLOWED_OPS
+from lamina.passes.loop.body_origins import COPIES
 from lamina.passes.schedule.derive_sizes import writers_of
 
 Scalars: TypeAlias = Callable[[SSAValue], Formula | None]
 """How a number in memory of the program follows from those that a call brings."""
 Vectors: TypeAlias = Callable[[SSAValue], tuple[func.CallOp, int, func.FuncOp] | None]
 """The only call that writes a buffer of the program, which argument it is, and the kernel."""
-_COPIES = (arith.IndexCastOp, arith.ExtSIOp, arith.TruncIOp)
-_MOST_STEPS = 64
-"""Ops that are followed from a place: those of a joined dimension of three are a dozen."""
 
 
 @dataclass(frozen=True)
@@ -98,7 +97,7 @@ class JoinedPlaces:
         self, value: SSAValue, nest: GenericOp, call: func.CallOp, dim: int
     ) -> Digit | Formula | None:
         self.steps += 1
-        if self.steps > _MOST_STEPS:
+        if self.steps > MOST_FOLLOWED_OPS:
             return None
         if isinstance(value, BlockArgument):
             return self._read(value, nest, call, dim)
@@ -108,7 +107,7 @@ class JoinedPlaces:
         if isinstance(op, IndexOp):
             own = op.dim.value.data == dim
             return Digit(Product(), self.size) if own else None
-        if isinstance(op, _COPIES):
+        if isinstance(op, COPIES):
             return self._of(op.input, nest, call, dim)
         if not isinstance(op, Operation) or len(op.operands) != 2:
             return None

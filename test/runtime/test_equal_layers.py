@@ -200,7 +200,8 @@ def test_blocks_of_convolutions(wide: bool) -> None:
     rolled = lamina.compile(exported, cache=False)
     flat = lamina.compile(exported, pipeline=lamina.Pipeline().drop("roll-nests"), cache=False)
     with torch.no_grad():
-        torch.testing.assert_close(rolled(x), network(x), rtol=1e-3, atol=1e-4)
+        made, wanted = rolled(x), network(x)
+        assert (made - wanted).abs().max() <= 2e-5 * wanted.abs().max()
         torch.testing.assert_close(rolled(x), flat(x), rtol=1e-4, atol=1e-5)
 
 
