@@ -184,6 +184,13 @@ COPY_CYCLES = 2.0
 """Cycles that it takes to copy a vector of rows that are multiplied (a Cascade Lake)."""
 PANEL_BYTES_AHEAD = 2048
 """How far ahead lines of a panel are fetched: 16 terms of two vectors of 512 bits."""
+STREAMING_CPUS = ("znver4",)
+"""CPUs, as LLVM calls them, that go on by themselves with a panel whose next term is asked for, and
+lose it where lines further on are: a row by panels of 576 columns takes 93 GB/s from the last-level
+cache for 70, of 1,024 from memory 33 for 30, two threads 64 for 54. Others were not asked."""
+STREAMED_ROWS = 4
+"""Rows of a tile up to which they do: of four 32 GB/s for 25, but of eight, where memory waits for
+multiply-adds, 21 for 23.5 (one thread)."""
 TILE_SUMS = 22
 """Vectors of sums in a register tile, at most: 128 rows by 768x3072 run at 137 GF/s in tiles of 10
 rows by two vectors, at 134 with 11, 127 with 12, 128 with 13 and 118 with 14 (a thread of a Cascade

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from lamina.codegen.target import Target
 from lamina.passes.cost.product_limits import (
+    PANEL_BYTES_AHEAD,
     PANEL_LOADS,
     PANEL_MODE_ROWS,
     PANEL_VECTORS,
     ROW_LOADS,
+    STREAMED_ROWS,
+    STREAMING_CPUS,
     TILE_SUMS,
     WIDE_PANEL_VECTORS,
     WIDE_PANELS,
@@ -57,3 +60,11 @@ def panel_vectors(columns: int, lanes: int, target: Target) -> int:
         return tiles_cost(height, vectors, PANEL_MODE_ROWS, PANEL_LOADS) / vectors
 
     return min((PANEL_VECTORS, wide), key=cost)
+
+
+def panel_bytes_ahead(rows: int, term_bytes: int, target: Target) -> int:
+    """How far ahead a register tile of `rows` rows fetches a panel, of which a term (one vector or
+    more of columns) has so many bytes: the next term, where the hardware goes on by itself."""
+    if rows <= STREAMED_ROWS and target.cpu in STREAMING_CPUS:
+        return term_bytes
+    return PANEL_BYTES_AHEAD

@@ -19,14 +19,13 @@ from lamina.passes.cost.product_limits import (
     DOT_TILE_SUMS,
     LIVE_ROWS,
     MIN_PANELS,
-    PANEL_BYTES_AHEAD,
     PANEL_SHARE,
     ROW_PADDING_BYTES,
     TAIL_ROWS,
     WAY_BYTES,
 )
 from lamina.passes.cost.sweep_limits import LIGHT_BODY
-from lamina.passes.cost.tile_cost import tile_height
+from lamina.passes.cost.tile_cost import panel_bytes_ahead, tile_height
 from lamina.passes.schedule.choose_row_loops import choose_next_block
 from lamina.passes.schedule.choose_sweeps import decide
 from lamina.passes.schedule.memory import Memory
@@ -176,10 +175,11 @@ def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Targe
         return
     size = stage.bits // 8
     terms = stage.schedule.terms or prod(stage.extents[d] for d in product.summed)
-    panel_bytes = terms * product.panel * size
+    term_bytes, jam = product.panel * size, stage.schedule.jam
+    panel_bytes = terms * term_bytes
     if panel_bytes > target.l1d_bytes // PANEL_SHARE:
-        decide(stage, prefetch=(shape.b,), prefetch_bytes=PANEL_BYTES_AHEAD)
-    jam = stage.schedule.jam
+        ahead = panel_bytes_ahead(1 if jam is None else jam.count, term_bytes, target)
+        decide(stage, prefetch=(shape.b,), prefetch_bytes=ahead)
     if shape.task_packed or jam is None or product.most <= jam.count:
         return
     if 2 * panel_bytes <= target.l2_bytes:
