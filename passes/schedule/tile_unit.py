@@ -194,6 +194,9 @@ def tile_unit(product: PackedProduct) -> TileUnit:
     schedule, turned = stage.schedule, shape.pairs == shape.a
     if schedule.tile is not None:
         raise illegal(stage.op, "tile: packed pairs have all columns; blocks of the sum are terms")
+    if schedule.prefetch is not None or schedule.prefetch_panels is not None:
+        said = "prefetch" if schedule.prefetch is not None else "prefetch_panels"
+        raise illegal(stage.op, f"{said}: nothing is fetched ahead of panels packed in pairs")
     lanes, across = schedule.vectorize, shape.inner_column
     if lanes is None:
         if schedule.jam is not None or schedule.unroll is not None:

@@ -220,6 +220,8 @@ def test_targets_without_tiles_refuse_them() -> None:
     [
         ("terms = 40", "terms = 40: a multiple of 32"),
         ("tile = d2 x 64", "tile: packed pairs have all columns; blocks of the sum are terms"),
+        ("prefetch = [1]", "prefetch: nothing is fetched ahead of panels packed in pairs"),
+        ("prefetch_panels = 1", "prefetch_panels: nothing is fetched ahead of panels packed in"),
         (
             "terms = 64, cache_read = [1]",
             "cache_read: of read 0, beside terms that are a multiple of 32",
