@@ -9,12 +9,13 @@ handed on. So the residual sum and the activation in front of it end the region 
 
 What `hoist-constants` moves out of the program, such as folded batch norms, is no part of a region,
 but an operand of each step. What is larger than the constants that it is made of, such as a bias
-for each pixel, is made where it is read, and thus in the region.
+for each pixel, is made where it is read, and thus in the region; so is a weight of bf16 widened to
+f32, for a product that may be of bf16.
 """
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -28,6 +29,7 @@ from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import is_contraction
+from lamina.dialects.loop.rounding import is_widening
 from lamina.dialects.op_accessors import operands_of
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.cost.fusion_limits import LEAST_BLOCKS, LEAST_LAYER_ELEMENTS
@@ -61,7 +63,7 @@ class RollNestsPass(ModulePass):
                 self._roll_all(function)
 
     def _roll_all(self, function: func.FuncOp) -> None:
-        prepared, _ = constant_ops(function)
+        prepared = _prepared(function)
         ops = [op for op in block_ops(function.body.block) if op not in prepared]
         rolled: list[Repetition] = []
         for found in repetitions(ops, self.least_blocks, _signature):
@@ -80,7 +82,8 @@ class RollNestsPass(ModulePass):
         if not products or sum(map(_read_elements, products)) < self.least_elements:
             return []
         begins = {*products, *(op for op in period if MATERIALIZED in op.attributes)}
-        shifted = (found.shifted(shift) for shift, op in enumerate(period) if op in begins)
+        shifts = {_behind_widenings(period, n) for n, op in enumerate(period) if op in begins}
+        shifted = map(found.shifted, sorted(shifts))
         starts = [s for s in shifted if self.least_blocks <= s.steps <= MOST_TIMES]
         return sorted(starts, key=lambda start: _handed_on(ops, start))
 
@@ -99,6 +102,27 @@ class NestLayers(Layers):
 
     def _costs(self, op: Operation) -> bool:
         return False  # what is worth being made once is made by the setup
+
+
+def _behind_widenings(period: Sequence[Operation], place: int) -> int:
+    """The first of the widenings right in front of a nest of a period, which others follow: what
+    they are of is what a product is to read."""
+    for steps in range(len(period)):
+        if not is_widening(period[place - steps - 1]):
+            return (place - steps) % len(period)
+    return place
+
+
+def _prepared(function: func.FuncOp) -> set[Operation]:
+    """What the setup makes, but for widened weights that products read: products of bf16 have dot
+    instructions where it is seen that both operands were."""
+    hoisted, _ = constant_ops(function)
+    return {op for op in hoisted if not is_widening(op) or _serves(op, hoisted)}
+
+
+def _serves(op: Operation, hoisted: Collection[Operation]) -> bool:
+    """Whether the setup reads what an op makes."""
+    return any(use.operation in hoisted for result in op.results for use in result.uses)
 
 
 def _overlap(one: Repetition, other: Repetition) -> bool:

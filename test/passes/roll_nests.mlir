@@ -392,3 +392,93 @@ func.func private @body(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4x
 }
 // CHECK-LABEL: @body
 // CHECK-NOT:     control.repeat
+
+// -----
+
+// Products of bf16 that were widened: a region widens what it is given and its weights itself, so that their products are still seen to be
+// of bf16. What both ends of a block read is widened once, where the region begins.
+func.func @main(%x: tensor<4x4xbf16> {lamina.kind = "input"}, %w0: tensor<4x4xbf16> {lamina.kind = "parameter", lamina.name = "w0"}, %w1: tensor<4x4xbf16> {lamina.kind = "parameter", lamina.name = "w1"}, %w2: tensor<4x4xbf16> {lamina.kind = "parameter", lamina.name = "w2"}) -> tensor<4x4xbf16> {
+  %a0 = loop.generic (i, j) in [4, 4] reads(%x[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: bf16):
+    %v = arith.extf %p : bf16 to f32
+    loop.yield %v : f32
+  }
+  %b0 = loop.generic (i, j) in [4, 4] reads(%w0[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: bf16):
+    %v = arith.extf %p : bf16 to f32
+    loop.yield %v : f32
+  }
+  %p0 = loop.generic (i, j, k) in [4, 4, 4] reads(%a0[i, k] : tensor<4x4xf32>, %b0[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r0 = loop.generic (i, j) in [4, 4] reads(%p0[i, j] : tensor<4x4xf32>, %a0[i, j] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %x0 = loop.generic (i, j) in [4, 4] reads(%r0[i, j] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xbf16>) {
+  ^bb0(%p: f32):
+    %v = arith.truncf %p : f32 to bf16
+    loop.yield %v : bf16
+  }
+  %a1 = loop.generic (i, j) in [4, 4] reads(%x0[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: bf16):
+    %v = arith.extf %p : bf16 to f32
+    loop.yield %v : f32
+  }
+  %b1 = loop.generic (i, j) in [4, 4] reads(%w1[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: bf16):
+    %v = arith.extf %p : bf16 to f32
+    loop.yield %v : f32
+  }
+  %p1 = loop.generic (i, j, k) in [4, 4, 4] reads(%a1[i, k] : tensor<4x4xf32>, %b1[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r1 = loop.generic (i, j) in [4, 4] reads(%p1[i, j] : tensor<4x4xf32>, %a1[i, j] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %x1 = loop.generic (i, j) in [4, 4] reads(%r1[i, j] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xbf16>) {
+  ^bb0(%p: f32):
+    %v = arith.truncf %p : f32 to bf16
+    loop.yield %v : bf16
+  }
+  %a2 = loop.generic (i, j) in [4, 4] reads(%x1[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: bf16):
+    %v = arith.extf %p : bf16 to f32
+    loop.yield %v : f32
+  }
+  %b2 = loop.generic (i, j) in [4, 4] reads(%w2[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: bf16):
+    %v = arith.extf %p : bf16 to f32
+    loop.yield %v : f32
+  }
+  %p2 = loop.generic (i, j, k) in [4, 4, 4] reads(%a2[i, k] : tensor<4x4xf32>, %b2[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %r2 = loop.generic (i, j) in [4, 4] reads(%p2[i, j] : tensor<4x4xf32>, %a2[i, j] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32, %q: f32):
+    %v = arith.addf %p, %q : f32
+    loop.yield %v : f32
+  }
+  %x2 = loop.generic (i, j) in [4, 4] reads(%r2[i, j] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xbf16>) {
+  ^bb0(%p: f32):
+    %v = arith.truncf %p : f32 to bf16
+    loop.yield %v : bf16
+  }
+  func.return %x2 : tensor<4x4xbf16>
+}
+// CHECK-LABEL: func.func @main(%x: tensor<4x4xbf16>
+// CHECK:         control.repeat from(%x) each(%w0, %w1, %w2) : (tensor<4x4xbf16>, tensor<4x4xbf16>, tensor<4x4xbf16>, tensor<4x4xbf16>) -> tensor<4x4xbf16>
+// CHECK-NEXT:    ^bb0(%x_1: tensor<4x4xbf16>, %w0_1: tensor<4x4xbf16>):
+// CHECK-NEXT:      loop.generic (d0, d1) in [4, 4] reads(%x_1[d0, d1] : tensor<4x4xbf16>)
+// CHECK:           loop.generic (d0, d1) in [4, 4] reads(%w0_1[d0, d1] : tensor<4x4xbf16>)
+// CHECK:           loop.generic (d0, d1, d2) in [4, 4, 4]
+// CHECK:         control.yield %x0 : tensor<4x4xbf16>

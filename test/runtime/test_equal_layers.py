@@ -214,5 +214,16 @@ def test_kernels_of_blocks_of_convolutions_are_those_of_blocks_written_out() -> 
     assert torch.equal(rolled(x), flat(x))
 
 
+def test_kernels_of_blocks_of_bf16_multiply_what_those_of_blocks_written_out_do() -> None:
+    network, x = _images(4, wide=False)
+    network, x = network.bfloat16(), x.bfloat16()
+    assert _repeats(network, x) == 1
+    exported = torch.export.export(network, (x,))
+    rolled = lamina.compile(exported, cache=False)
+    flat = lamina.compile(exported, pipeline=lamina.Pipeline().drop("roll-nests"), cache=False)
+    assert sorted(k.types for k in rolled.kernels) == sorted(k.types for k in flat.kernels)
+    assert torch.equal(rolled(x), flat(x))
+
+
 def test_two_blocks_of_convolutions_stay_as_they_are() -> None:
     assert _repeats(*_images(2, wide=True)) == 0
