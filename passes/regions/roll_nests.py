@@ -15,7 +15,7 @@ f32, for a product that may be of bf16.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -28,7 +28,7 @@ from lamina.dialects.control.repeat import MOST_TIMES
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
-from lamina.dialects.loop.access import is_contraction
+from lamina.dialects.loop.access import is_contraction, is_copy
 from lamina.dialects.loop.rounding import is_widening
 from lamina.dialects.op_accessors import operands_of
 from lamina.passes.contracts.argument_sizes import has_open_sizes
@@ -105,24 +105,35 @@ class NestLayers(Layers):
 
 
 def _behind_widenings(period: Sequence[Operation], place: int) -> int:
-    """The first of the widenings right in front of a nest of a period, which others follow: what
-    they are of is what a product is to read."""
-    for steps in range(len(period)):
-        if not is_widening(period[place - steps - 1]):
-            return (place - steps) % len(period)
-    return place
+    """Where the widenings begin that stand in front of a nest of a period, with nothing between
+    but what lays them out: a product is to see what they are of."""
+    begin = place
+    for steps in range(1, len(period)):
+        op = period[place - steps]
+        if is_widening(op):
+            begin = (place - steps) % len(period)
+        elif not _lays_out(op):
+            break
+    return begin
+
+
+def _lays_out(op: Operation) -> bool:
+    return isinstance(op, ReshapeOp) or is_copy(op)
 
 
 def _prepared(function: func.FuncOp) -> set[Operation]:
-    """What the setup makes, but for widened weights that products read: products of bf16 have dot
-    instructions where it is seen that both operands were."""
+    """What the setup makes, but for widened weights that products read, in whatever layout:
+    products of bf16 have dot instructions where it is seen that both operands were."""
     hoisted, _ = constant_ops(function)
-    return {op for op in hoisted if not is_widening(op) or _serves(op, hoisted)}
-
-
-def _serves(op: Operation, hoisted: Collection[Operation]) -> bool:
-    """Whether the setup reads what an op makes."""
-    return any(use.operation in hoisted for result in op.results for use in result.uses)
+    widened: set[Operation] = set()
+    for op in hoisted:
+        if is_widening(op) or (_lays_out(op) and op.operands[0].owner in widened):
+            widened.add(op)
+    for op in reversed(hoisted):
+        readers = {use.operation for result in op.results for use in result.uses}
+        if any(reader in hoisted and reader not in widened for reader in readers):
+            widened.discard(op)
+    return hoisted.keys() - widened
 
 
 def _overlap(one: Repetition, other: Repetition) -> bool:

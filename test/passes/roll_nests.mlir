@@ -395,8 +395,8 @@ func.func private @body(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4x
 
 // -----
 
-// Products of bf16 that were widened: a region widens what it is given and its weights itself, so that their products are still seen to be
-// of bf16. What both ends of a block read is widened once, where the region begins.
+// Products of bf16 that were widened: a region widens what it is given and its weights itself, in whatever
+// layout, so that their products are still seen to be of bf16. What both ends of a block read is widened once, where the region begins.
 func.func @main(%x: tensor<4x4xbf16> {lamina.kind = "input"}, %w0: tensor<4x4xbf16> {lamina.kind = "parameter", lamina.name = "w0"}, %w1: tensor<4x4xbf16> {lamina.kind = "parameter", lamina.name = "w1"}, %w2: tensor<4x4xbf16> {lamina.kind = "parameter", lamina.name = "w2"}) -> tensor<4x4xbf16> {
   %a0 = loop.generic (i, j) in [4, 4] reads(%x[i, j] : tensor<4x4xbf16>) writes([i, j] store : tensor<4x4xf32>) {
   ^bb0(%p: bf16):
@@ -408,7 +408,11 @@ func.func @main(%x: tensor<4x4xbf16> {lamina.kind = "input"}, %w0: tensor<4x4xbf
     %v = arith.extf %p : bf16 to f32
     loop.yield %v : f32
   }
-  %p0 = loop.generic (i, j, k) in [4, 4, 4] reads(%a0[i, k] : tensor<4x4xf32>, %b0[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
+  %t0 = loop.generic (i, j) in [4, 4] reads(%b0[j, i] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %p0 = loop.generic (i, j, k) in [4, 4, 4] reads(%a0[i, k] : tensor<4x4xf32>, %t0[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
@@ -433,7 +437,11 @@ func.func @main(%x: tensor<4x4xbf16> {lamina.kind = "input"}, %w0: tensor<4x4xbf
     %v = arith.extf %p : bf16 to f32
     loop.yield %v : f32
   }
-  %p1 = loop.generic (i, j, k) in [4, 4, 4] reads(%a1[i, k] : tensor<4x4xf32>, %b1[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
+  %t1 = loop.generic (i, j) in [4, 4] reads(%b1[j, i] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %p1 = loop.generic (i, j, k) in [4, 4, 4] reads(%a1[i, k] : tensor<4x4xf32>, %t1[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
@@ -458,7 +466,11 @@ func.func @main(%x: tensor<4x4xbf16> {lamina.kind = "input"}, %w0: tensor<4x4xbf
     %v = arith.extf %p : bf16 to f32
     loop.yield %v : f32
   }
-  %p2 = loop.generic (i, j, k) in [4, 4, 4] reads(%a2[i, k] : tensor<4x4xf32>, %b2[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
+  %t2 = loop.generic (i, j) in [4, 4] reads(%b2[j, i] : tensor<4x4xf32>) writes([i, j] store : tensor<4x4xf32>) {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  %p2 = loop.generic (i, j, k) in [4, 4, 4] reads(%a2[i, k] : tensor<4x4xf32>, %t2[k, j] : tensor<4x4xf32>) writes([i, j] add : tensor<4x4xf32>) {
   ^bb0(%p: f32, %q: f32):
     %v = arith.mulf %p, %q : f32
     loop.yield %v : f32
@@ -480,5 +492,6 @@ func.func @main(%x: tensor<4x4xbf16> {lamina.kind = "input"}, %w0: tensor<4x4xbf
 // CHECK-NEXT:    ^bb0(%x_1: tensor<4x4xbf16>, %w0_1: tensor<4x4xbf16>):
 // CHECK-NEXT:      loop.generic (d0, d1) in [4, 4] reads(%x_1[d0, d1] : tensor<4x4xbf16>)
 // CHECK:           loop.generic (d0, d1) in [4, 4] reads(%w0_1[d0, d1] : tensor<4x4xbf16>)
+// CHECK:           loop.generic (d0, d1) in [4, 4] reads(%b0[d1, d0] : tensor<4x4xf32>)
 // CHECK:           loop.generic (d0, d1, d2) in [4, 4, 4]
 // CHECK:         control.yield %x0 : tensor<4x4xbf16>
