@@ -40,6 +40,7 @@ TARGET_PASSES = frozenset(
         "choose-directions",
         "share-kernels",
         "merge-parallel-regions",
+        "hoist-teams",
         "plan-scratch",
     }
 )
@@ -177,6 +178,7 @@ STAGES: tuple[Stage, ...] = (
             "apply-schedule",
             "share-kernels",
             "merge-parallel-regions",
+            "hoist-teams",
             "plan-scratch",
             "link-callees",
             "verify-scheduled",
@@ -233,7 +235,6 @@ CONTRACTS: dict[str, str] = {
 }
 """The pass that says whether a program stands at a layer."""
 
-
 _CALLS = ("inline-calls", "outline-callees")
 
 ENTERING: dict[str, tuple[str, ...]] = {
@@ -261,10 +262,10 @@ def pipeline(
     """Pass specs, as `lamina-opt -p` takes them, from a program at layer `start` to layer `stop`.
 
     Of the passes of `start` itself only its contract is among them, behind those of `ENTERING`, and
-    not even that for a program that does not enter there (`enters`): passes before these have just
-    left it so. `target` is a text for `Target.parse`; `rounding` says
-    where f16 and bf16 are rounded (see `ROUNDINGS`). Raises InputError for a layer or a rounding
-    that does not exist, and for a `stop` above `start`.
+    not even that if the program does not enter there (`enters`): passes before have left it so.
+    `target` is a text for `Target.parse`; `rounding` says where f16 and bf16 are rounded (see
+    `ROUNDINGS`). Raises InputError for a layer or a rounding that does not exist, and for a `stop`
+    above `start`.
 
         specs = lamina.pipeline(start="prims", stop="loop", target="x86-64-v3")
     """

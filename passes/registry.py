@@ -128,6 +128,7 @@ PASSES: dict[str, str] = {
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"
     ),
+    "hoist-teams": "lamina.passes.parallel.hoist_teams:HoistTeamsPass",
     "guard-accesses": "lamina.passes.memory.guard_accesses:GuardAccessesPass",
     "plan-scratch": "lamina.passes.memory.plan_scratch:PlanScratchPass",
 }

@@ -66,8 +66,8 @@ def team_kernels(module: ModuleOp) -> dict[str, int]:
     }
     found: set[str] = set()
     for team in ops_of(module, TeamOp):
-        for call in team.body.block.ops:
-            if isinstance(call, func.CallOp):
+        for call in ops_of(team, func.CallOp):
+            if not isinstance(call.parent_op(), SingleOp):
                 found.add(call.callee.root_reference.data)
     return {
         name: chunked_loops(functions[name])

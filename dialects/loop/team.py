@@ -1,8 +1,8 @@
 """Several threads at the scheduled level: `loop.team`, `loop.single`, `loop.barrier`.
 
-A team is started once and runs kernels one after the other. `scf.parallel` at the top of a kernel
-that a team calls shares its iterations out among the threads, and no thread waits at its end: where
-a kernel needs what another thread wrote, a barrier stands in front of it.
+A team is started once and runs kernels one after the other, in loops if need be. `scf.parallel` at
+the top of a kernel that a team calls shares its iterations out among the threads, and no thread
+waits at its end: where a kernel needs what another thread wrote, a barrier stands in front of it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from collections.abc import Sequence
 
 from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, i64
 from xdsl.dialects.func import FuncOp
+from xdsl.dialects.scf import ForOp
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -178,8 +179,12 @@ def team_of(op: Operation) -> TeamOp | None:
 
 
 def _verify_place(op: Operation) -> None:
-    """All threads must come by: these ops stand in a team itself or at the top of a kernel."""
+    """All threads must come by: these ops stand in a team itself, or in loops there, whose steps
+    all threads go through, or at the top of a kernel."""
     outer = op.parent_op()
+    if team_of(op) is not None:
+        while isinstance(outer, ForOp):
+            outer = outer.parent_op()
     if outer is not None and not isinstance(outer, TeamOp | FuncOp):
         raise VerifyException(f"{op.name}: stands in {outer.name}, not in a team or a kernel")
 

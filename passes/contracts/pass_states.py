@@ -67,6 +67,7 @@ _LATE: dict[str, frozenset[State]] = {
     "guard-accesses": frozenset({State.LOOPS}),
     "share-kernels": frozenset({State.LOOPS}),
     "merge-parallel-regions": frozenset({State.LOOPS}),
+    "hoist-teams": frozenset({State.LOOPS}),
     "plan-scratch": frozenset({State.LOOPS}),
     "link-callees": frozenset({State.LOOPS}),
     "convert-scheduled-to-mlir": frozenset({State.LOOPS}),

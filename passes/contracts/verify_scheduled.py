@@ -16,7 +16,7 @@ from xdsl.dialects.builtin import (
     StringAttr,
     UnitAttr,
 )
-from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
+from xdsl.ir import Attribute, Block, BlockArgument, Operation, SSAValue
 
 from lamina.codegen.target import STACK_BYTES
 from lamina.dialects.ir_links import block_ops
@@ -65,6 +65,10 @@ ENTRY_OPS = frozenset(
         "loop.barrier",
     }
 )
+_OF_EACH_THREAD = frozenset(
+    {"arith.constant", "arith.addi", "memref.view", "loop.reshape", "loop.row", "scf.yield"}
+)
+"""What each thread of a team does for itself: it names memory, or counts."""
 KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
 
 
@@ -95,7 +99,7 @@ class VerifyScheduledPass(EntryPass):
             if ENTRY in function.attributes or CALLEE in function.attributes:
                 verify_entry(function)
                 for team in ops_of(function, TeamOp):
-                    _verify_team(team, may_be_shared)
+                    _verify_team(team.body.block, may_be_shared)
             elif KERNEL in function.attributes:
                 _verify_kernel(function)
                 if SHARED in function.attributes and not may_be_shared(function.sym_name.data):
@@ -182,15 +186,19 @@ def _entry_of(function: func.FuncOp, value: SSAValue) -> dict[str, Attribute]:
     return dict(function.arg_attrs.data[value.index].data)
 
 
-def _verify_team(team: TeamOp, may_be_shared: Callable[[str], bool]) -> None:
-    """Every thread runs what stands in a team, so only shared loops may write memory there."""
-    for call in team.body.block.ops:
-        if isinstance(call, SingleOp | BarrierOp):
+def _verify_team(block: Block, may_be_shared: Callable[[str], bool]) -> None:
+    """Every thread runs what stands in a team, and in loops there, so only shared loops may write
+    memory there."""
+    for op in block.ops:
+        if isinstance(op, SingleOp | BarrierOp) or op.name in _OF_EACH_THREAD:
             continue
-        name = call.callee.root_reference.data if isinstance(call, func.CallOp) else call.name
+        if isinstance(op, scf.ForOp):
+            _verify_team(op.body.block, may_be_shared)
+            continue
+        name = op.callee.root_reference.data if isinstance(op, func.CallOp) else op.name
         if not may_be_shared(name):
             raise invalid(
-                call,
+                op,
                 f"a team runs {name} on every thread, and it is no kernel of parallel loops; "
                 "loop.single runs it on one",
             )

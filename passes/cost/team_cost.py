@@ -35,6 +35,9 @@ LEAST_THREADS = 2
 LONGEST_SINGLE = 40_000
 """Nanoseconds that one thread may take while its team waits. A team is started anew in less, and
 meanwhile its threads belong to others."""
+LONGEST_STEP = 500_000
+"""Nanoseconds of one core for each team that a step of a loop starts, up to which all steps are one
+team's: a fork is half a percent of what two threads take then."""
 
 CHUNK_BARRIERS = 25
 """Times of the target's barrier that a thread takes of a loop at once, at least: to ask for it is

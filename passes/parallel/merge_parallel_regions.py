@@ -14,49 +14,22 @@ from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import IntegerAttr, MemRefType, ModuleOp, i64
-from xdsl.ir import Attribute, Block
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Block
 
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop.live_rows import LiveRows, LiveRowsAttr
-from lamina.dialects.loop.team import SHARED, BarrierOp, SingleOp, TeamOp
-from lamina.dialects.records import record
+from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
 from lamina.passes.cost.team_cost import (
-    LIVE,
     LONGEST_SINGLE,
-    NANOSECONDS,
     least_paying,
     team_pays,
 )
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.memory.memory_accesses import Access, EntryMemory, conflict, written_arguments
-from lamina.passes.refusal import invalid
-
-FREE_OPS = frozenset({"arith.constant", "arith.addi", "memref.view", "loop.reshape", "loop.row"})
-"""Ops of an entry that only name memory, or a step: they may stand in front of a team."""
-
-
-@record
-class Kernel:
-    """A kernel: its least nanoseconds, None if nobody said, and whether threads share it."""
-
-    nanoseconds: int | None
-    shared: bool
-    written: dict[int, bool]
-    live: LiveRows | None = None
-    """The rows that the time is for, where they count in part."""
-
-
-@record
-class Call:
-    """One kernel call and the memory that it touches."""
-
-    op: func.CallOp
-    kernel: Kernel
-    accesses: Sequence[Access]
+from lamina.passes.memory.memory_accesses import Access, EntryMemory
+from lamina.passes.parallel.team_calls import FREE_OPS, Call, Kernel, kernel_of, must_wait
 
 
 @dataclass(frozen=True)
@@ -74,7 +47,7 @@ class MergeParallelRegionsPass(EntryPass):
         target = Target.parse(self.target)
         functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         kernels = {
-            f.sym_name.data: _kernel(f)
+            f.sym_name.data: kernel_of(f)
             for f in functions
             if KERNEL in f.attributes and f.body.blocks
         }
@@ -85,30 +58,6 @@ class MergeParallelRegionsPass(EntryPass):
                     for run in _runs(block, kernels, memory):
                         for team in teams_of(run, target):
                             _merge(team, target)
-
-
-def _kernel(function: func.FuncOp) -> Kernel:
-    estimate = function.attributes.get(NANOSECONDS)
-    nanoseconds = estimate.value.data if isinstance(estimate, IntegerAttr) else None
-    live = function.attributes.get(LIVE)
-    if live is not None:
-        _verify_live(function, live)
-    return Kernel(
-        nanoseconds,
-        SHARED in function.attributes,
-        written_arguments(function),
-        live.data if isinstance(live, LiveRowsAttr) else None,
-    )
-
-
-def _verify_live(function: func.FuncOp, live: Attribute) -> None:
-    """Raises InputError for rows that end at no number of the kernel."""
-    kinds = list(function.function_type.inputs)
-    if not isinstance(live, LiveRowsAttr) or any(
-        number >= len(kinds) or kinds[number] != MemRefType(i64, []) for number in live.data.counts
-    ):
-        legal = f"a #{LiveRowsAttr.name} of digits that end at arguments of memref<i64>"
-        raise invalid(function, f"{LIVE} is {legal}, not {live}")
 
 
 def _blocks(block: Block) -> list[Block]:
@@ -167,7 +116,7 @@ def _barriers(part: Sequence[Call]) -> set[int]:
     everywhere = any(access.home is None for call in part for access in call.accesses)
     for number, call in enumerate(part):
         own = [a for a in call.accesses if everywhere or a.home in homes]
-        if any(_must_wait(call, own, other, access) for other, access in pending):
+        if any(must_wait(call, own, other, access) for other, access in pending):
             found.add(number)
             pending = []
         pending += [(call, access) for access in own]
@@ -219,9 +168,3 @@ def _merge(part: Sequence[Call], target: Target) -> None:
             last.body.block.add_op(call.op)
         else:
             team.body.block.add_op(SingleOp([call.op]))
-
-
-def _must_wait(call: Call, own: Sequence[Access], other: Call, access: Access) -> bool:
-    """Whether a call with its `own` accesses needs a barrier behind an earlier one; one thread
-    keeps its own order."""
-    return (call.kernel.shared or other.kernel.shared) and conflict([access], own)

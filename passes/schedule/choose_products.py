@@ -202,14 +202,17 @@ def _reads_far_panels(plan: ProductPlan, target: Target) -> bool:
     reads them again, as lines of a small image by many channels do: tasks of the same columns are
     then neighbours."""
     stage, shape = plan.first
-    if shape.repacked or shape.pairs is not None:
+    if shape.repacked or shape.pairs == shape.a or is_packed_in_tasks(shape):
         return False
+    if shape.pairs is not None and target.multiplies_tiles:
+        return False  # tasks walk all lines there: see `choose_row_loops`
     return 2 * _panel_bytes(stage, shape) * plan.panels >= target.l2_bytes
 
 
 def _panel_bytes(stage: Stage, shape: Contraction) -> int:
     """Size of one packed panel, all its terms."""
-    return shape.size(shape.summed) * (shape.panel or 1) * stage.bits // 8
+    size = stage.bits // 8 if shape.pairs is None else PAIR_BYTES
+    return shape.size(shape.summed) * (shape.panel or 1) * size
 
 
 def _shares_columns(plan: ProductPlan) -> bool:

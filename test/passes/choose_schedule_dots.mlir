@@ -94,3 +94,37 @@ func.func private @places(%a: memref<4x2048xbf16>, %b: memref<2048x2048xbf16>, %
 // CHECK-LABEL: @places
 // CHECK-SAME:    #loop.rows<parallel, jam = 16>
 // CHECK:         #loop.schedule<vectorize = d2 x 32, unroll = 1, dot_pairs>
+
+// -----
+
+// All lines of a small image are multiplied by a range of panels, which leave the second-level cache together.
+func.func private @far_panels(%a: memref<8x8x2048xbf16>, %b: memref<32x1024x16x2xbf16>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [7, 7, 512, 2048] reads(%a[y, x, k] : memref<8x8x2048xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<32x1024x16x2xbf16>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @far_panels
+// CHECK-SAME:    order = columns
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 2, jam = d1 x 7>
+
+// -----
+
+// Fewer of them are near for every line.
+func.func private @near_panels(%a: memref<8x8x256xbf16>, %b: memref<32x128x16x2xbf16>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, k) in [7, 7, 512, 256] reads(%a[y, x, k] : memref<8x8x256xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<32x128x16x2xbf16>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @near_panels
+// CHECK-NOT:     order = columns
+// CHECK:         #loop.schedule<vectorize = d2 x 16, unroll = 2, jam = d1 x 7>

@@ -87,6 +87,27 @@ func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {la
 
 // -----
 
+// Nor may loops of a team.
+// CHECK:         {{[0-9]+:[0-9]+}}: error: func.call: a team runs kernel_0 on every thread, and it is no kernel of parallel loops; loop.single runs it on one
+func.func @main(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 1 : index
+  loop.team {
+    scf.for %i = %c0 to %c1 step %c1 {
+      func.call @kernel_0(%x, %y) : (memref<1xf32>, memref<1xf32>) -> ()
+    }
+  }
+  func.return
+}
+func.func private @kernel_0(%x: memref<1xf32>, %y: memref<1xf32>) attributes {lamina.kernel} {
+  %z = arith.constant 0 : index
+  %v = memref.load %x[%z] : memref<1xf32>
+  memref.store %v, %y[%z] : memref<1xf32>
+  func.return
+}
+
+// -----
+
 // On one thread it may stand there.
 // CHECK:         loop.single {
 // CHECK-NEXT:      func.call @kernel_0
