@@ -26,6 +26,7 @@ from lamina.dialects.op_disposal import erase
 from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import MATERIALIZED
+from lamina.passes.loop.looked_up import look_up_in_order, reads_of
 from lamina.passes.loop.loop_rewriting import change, rebuild
 from lamina.passes.loop.packing import copy_nest
 
@@ -73,20 +74,29 @@ def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
     assert block is not None
     for before, after in zip(old, new.res, strict=True):
         for reader in list(dict.fromkeys(use.operation for use in before.uses)):
-            if not isinstance(reader, GenericOp) or before in (*reader.sources, *reader.outs):
-                continue
-            number_of = [n for n, value in enumerate(reader.inputs) if value is before]
-            inputs, read_maps = list(reader.inputs), list(reader.read_maps)
-            for number in number_of:
-                inputs[number] = after
-                read_maps[number] = _permuted(read_maps[number], order)
-            change(reader, inputs=inputs, input_maps=read_maps)
+            if isinstance(reader, GenericOp) and before not in reader.outs:
+                _read_as(reader, before, after, order)
         if before.first_use is not None:
             back = _restored(before, after, order, copied=copied)
             block.insert_op_after(back, new)
             replace_uses(before, back.results[0])
     erase(nest)
     return new
+
+
+def _read_as(reader: GenericOp, before: SSAValue, after: SSAValue, order: Sequence[int]) -> None:
+    """Have a nest read, or look up, a value whose axes lie in that order (in place); a source that
+    its body takes whole stays."""
+    inputs, read_maps, sources = list(reader.inputs), list(reader.read_maps), list(reader.sources)
+    for number, value in enumerate(inputs):
+        if value is before:
+            inputs[number] = after
+            read_maps[number] = _permuted(read_maps[number], order)
+    for number, value in enumerate(sources):
+        if value is before and reads_of(reader, number):
+            look_up_in_order(reader, number, after, order)
+            sources[number] = after
+    change(reader, inputs=inputs, input_maps=read_maps, sources=sources)
 
 
 def _permuted(index_map: AffineMap, order: Sequence[int]) -> AffineMap:

@@ -3,9 +3,9 @@
 A product of an activation and a constant, such as a convolution, wants the constant's columns
 (output channels) innermost: they are then packed for good, and rows are read as they stand. The
 wish spreads along the axes that nests walk with one dimension: through pointwise nests, windows,
-sums, other products. What it spreads over is a region, which gets the layout if its products save
-more time than copies at its ends take. The choice is `lamina.layout`, an attribute of nests that
-`apply-layouts` carries out; what stands in the text stays.
+sums, lookups along other axes, other products. What it spreads over is a region, which gets the
+layout if its products save more time than copies at its ends take. The choice is `lamina.layout`,
+an attribute of nests that `apply-layouts` carries out; what stands in the text stays.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from lamina.passes.cost.product_limits import PANEL_VECTORS
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.apply_layouts import moves_nothing
+from lamina.passes.loop.looked_up import walked_axes
 from lamina.passes.loop.packing import is_constant
 from lamina.passes.regions.region_functions import invariant_values
 
@@ -241,6 +242,8 @@ def _walked(nest: GenericOp, number: int, *, written: bool = False) -> list[set[
 
 def _accesses(nest: GenericOp) -> list[tuple[SSAValue, list[set[int]]]]:
     reads = [(value, _walked(nest, number)) for number, value in enumerate(nest.inputs)]
+    looked_up = [(value, walked_axes(nest, number)) for number, value in enumerate(nest.sources)]
+    reads += [(value, walked) for value, walked in looked_up if walked]
     return reads + [(v, _walked(nest, n, written=True)) for n, v in enumerate(nest.res)]
 
 

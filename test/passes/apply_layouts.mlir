@@ -91,3 +91,27 @@ func.func @written(%x: tensor<8x6xf32>, %w: tensor<4x8xf32>) -> tensor<4x6xf32> 
 }
 // CHECK-LABEL: @written
 // CHECK-NOT:     lamina.materialized
+
+// -----
+
+// What is looked up is indexed in the new order, with its limits; a source that the body takes whole is copied back.
+func.func @sources(%x: tensor<8x6xf32>, %i: tensor<4xindex>, %n: tensor<index>) -> tensor<8x4xf32> {
+  %e = loop.generic (c, y) in [8, 6] reads(%x[c, y] : tensor<8x6xf32>) writes([c, y] store : tensor<8x6xf32>) attributes {lamina.layout = array<i64: 1, 0>} {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (c, y) in [8, 4] reads(%i[y] : tensor<4xindex>, %n[] : tensor<index>) sources(%e : tensor<8x6xf32>) writes([c, y] store : tensor<8x4xf32>) {
+  ^bb0(%at: index, %below: index, %table: tensor<8x6xf32>):
+    %c = loop.index 0 : index
+    %v = loop.read %table[%c, %at below %below] : tensor<8x6xf32>
+    loop.yield %v : f32
+  }
+  func.return %t : tensor<8x4xf32>
+}
+// CHECK-LABEL: @sources
+// CHECK-NEXT:    [[E:%\S+]] = loop.generic (d0, d1) in [6, 8]
+// CHECK:         loop.generic (d0, d1) in [8, 4] reads(%i[d1] : tensor<4xindex>, %n[] : tensor<index>) sources([[E]] : tensor<6x8xf32>)
+// CHECK-NEXT:    ^bb0(%at: index, %below: index, [[TABLE:%\S+]]: tensor<6x8xf32>):
+// CHECK-NEXT:      %c = loop.index 0 : index
+// CHECK-NEXT:      loop.read [[TABLE]][%at below %below, %c] : tensor<6x8xf32>

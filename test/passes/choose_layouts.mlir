@@ -145,3 +145,60 @@ func.func @main(%x: tensor<1x256x16x16xf32> {lamina.kind = "input", lamina.name 
 }
 // CHECK-LABEL: @main
 // CHECK:         attributes {lamina.layout = array<i64: 0, 2, 3, 1>, lamina.layout_copy}
+
+// -----
+
+// Lines that are looked up keep their channels, which spread the wish.
+func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name = "x"}, %i: tensor<28xindex> {lamina.kind = "input", lamina.name = "i"}, %w: tensor<32x16xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<32xf32> {
+  %c = loop.generic (n, o, y, x, c) in [1, 32, 14, 14, 16] reads(%x[n, c, y, x] : tensor<1x16x14x14xf32>, %w[o, c] : tensor<32x16xf32>) writes([n, o, y, x] add : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (n, o, y, x) in [1, 32, 28, 14] reads(%i[y] : tensor<28xindex>) sources(%c : tensor<1x32x14x14xf32>) writes([n, o, y, x] store : tensor<1x32x28x14xf32>) {
+  ^bb0(%at: index, %table: tensor<1x32x14x14xf32>):
+    %n = loop.index 0 : index
+    %o = loop.index 1 : index
+    %y = loop.index 2 : index
+    %x_1 = loop.index 3 : index
+    %v = loop.read %table[%n, %o, %at, %x_1] : tensor<1x32x14x14xf32>
+    loop.yield %v : f32
+  }
+  %s = loop.generic (o, y, x) in [32, 28, 14] reads(%t[0, o, y, x] : tensor<1x32x28x14xf32>) writes([o] add : tensor<32xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %s : tensor<32xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         loop.generic (d0, d1, d2, d3) in [1, 32, 28, 14]
+// CHECK-SAME:    attributes {lamina.layout = array<i64: 0, 2, 3, 1>}
+// CHECK:         loop.generic (d0, d1, d2) in [32, 28, 14]
+
+// -----
+
+// Channels that are looked up do not.
+func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name = "x"}, %i: tensor<32xindex> {lamina.kind = "input", lamina.name = "i"}, %w: tensor<32x16xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<32xf32> {
+  %c = loop.generic (n, o, y, x, c) in [1, 32, 14, 14, 16] reads(%x[n, c, y, x] : tensor<1x16x14x14xf32>, %w[o, c] : tensor<32x16xf32>) writes([n, o, y, x] add : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %t = loop.generic (n, o, y, x) in [1, 32, 14, 14] reads(%i[o] : tensor<32xindex>) sources(%c : tensor<1x32x14x14xf32>) writes([n, o, y, x] store : tensor<1x32x14x14xf32>) {
+  ^bb0(%at: index, %table: tensor<1x32x14x14xf32>):
+    %n = loop.index 0 : index
+    %o = loop.index 1 : index
+    %y = loop.index 2 : index
+    %x_1 = loop.index 3 : index
+    %v = loop.read %table[%n, %at, %y, %x_1] : tensor<1x32x14x14xf32>
+    loop.yield %v : f32
+  }
+  %s = loop.generic (o, y, x) in [32, 14, 14] reads(%t[0, o, y, x] : tensor<1x32x14x14xf32>) writes([o] add : tensor<32xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %s : tensor<32xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         loop.generic (d0, d1, d2, d3) in [1, 32, 14, 14]
+// CHECK-NOT:     lamina.layout
