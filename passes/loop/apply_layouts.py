@@ -18,7 +18,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
-from lamina.dialects.loop.access import shape_of
+from lamina.dialects.loop.access import is_copy, shape_of
 from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY
 from lamina.dialects.loop.segments import used_dims_of, walked_dims
@@ -29,6 +29,8 @@ from lamina.passes.fusion.fusion_override import MATERIALIZED
 from lamina.passes.loop.looked_up import look_up_in_order, reads_of
 from lamina.passes.loop.loop_rewriting import change, rebuild
 from lamina.passes.loop.packing import copy_nest
+from lamina.passes.loop.reshaped_axes import axis_beside
+from lamina.passes.refusal import invalid
 
 
 class ApplyLayoutsPass(ModulePass):
@@ -46,16 +48,20 @@ def _apply(function: func.FuncOp) -> None:
     moved = False
     nest = function.body.block.first_op
     while nest is not None:
-        if isinstance(nest, GenericOp) and LAYOUT in nest.attributes:
-            nest = _stored_as(nest, layout_of(nest))
-            moved = True
+        if LAYOUT in nest.attributes:
+            if isinstance(nest, GenericOp):
+                nest = _stored_as(nest, layout_of(nest))
+                moved = True
+            elif isinstance(nest, ReshapeOp):
+                nest = _reshaped_as(nest, layout_of(nest))
+                moved = True
         nest = nest.next_op
     for op in block_ops(function.body.block) if moved else ():
         if isinstance(op, GenericOp):
             _in_order_of_memory(op)
 
 
-def layout_of(nest: GenericOp) -> tuple[int, ...]:
+def layout_of(nest: GenericOp | ReshapeOp) -> tuple[int, ...]:
     """The axes of its results in the order in which they are to be stored."""
     layout = nest.attributes[LAYOUT]
     assert isinstance(layout, DenseArrayBase)
@@ -70,18 +76,75 @@ def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
     maps = [_permuted(m, order) for m in nest.write_maps]
     old = list(nest.res)
     new = rebuild(nest, output_maps=maps, result_types=kinds, replace_results=False)
-    block = new.parent_block()
-    assert block is not None
     for before, after in zip(old, new.res, strict=True):
-        for reader in list(dict.fromkeys(use.operation for use in before.uses)):
-            if isinstance(reader, GenericOp) and before not in reader.outs:
-                _read_as(reader, before, after, order)
-        if before.first_use is not None:
-            back = _restored(before, after, order, copied=copied)
-            block.insert_op_after(back, new)
-            replace_uses(before, back.results[0])
+        _hand_on(before, after, order, copied=copied)
     erase(nest)
     return new
+
+
+def _reshaped_as(reshape: ReshapeOp, order: Sequence[int]) -> ReshapeOp:
+    """The reshape of what is stored with the same axis innermost. Raises InputError for an order
+    that asks for more than an axis that the reshape leaves alone to be there."""
+    del reshape.attributes[LAYOUT]
+    before, inner = reshape.result, order[-1]
+    beside = axis_beside(reshape, before, inner)
+    if beside is None or list(order) != _with_innermost(inner, len(order)):
+        legal = (
+            "an axis that the reshape neither splits nor joins innermost, all others as they were"
+        )
+        raise invalid(reshape, f"{LAYOUT} = {list(order)}: of a reshape, {legal}")
+    source, axis = beside
+    given = _stored_in(reshape, source, _with_innermost(axis, len(shape_of(source))))
+    new = ReshapeOp(given, _permuted_type(before.type, order))
+    new.location = reshape.location
+    block = reshape.parent_block()
+    assert block is not None
+    block.insert_op_before(new, reshape)
+    _hand_on(before, new.result, order)
+    erase(reshape)
+    if isinstance(source.owner, Operation) and source.first_use is None:
+        erase(source.owner)
+    return new
+
+
+def _with_innermost(axis: int, rank: int) -> list[int]:
+    return [a for a in range(rank) if a != axis] + [axis]
+
+
+def _stored_in(reader: ReshapeOp, value: SSAValue, order: Sequence[int]) -> SSAValue:
+    """A value in that order of its axes: what it is a copy of, or a copy in front of its reader."""
+    maker, kind = value.owner, _permuted_type(value.type, order)
+    if isinstance(maker, ReshapeOp) and moves_nothing(shape_of(value), order):
+        if maker.source.type == kind:
+            return maker.source
+    elif isinstance(maker, GenericOp) and is_copy(maker):
+        same = tuple(AffineExpr.dimension(axis) for axis in order)
+        if maker.read_maps[0].results == same and maker.inputs[0].type == kind:
+            return maker.inputs[0]
+    places = [AffineExpr.dimension(order.index(axis)) for axis in range(len(order))]
+    read = AffineMap(len(order), 0, tuple(places))
+    copy = copy_nest(reader, "layout", value, read, kind.get_shape())
+    block = reader.parent_block()
+    assert block is not None
+    block.insert_op_before(copy, reader)
+    return copy.results[0]
+
+
+def _hand_on(
+    before: SSAValue, after: SSAValue, order: Sequence[int], *, copied: bool = False
+) -> None:
+    """Have readers of a value read it in that order of its axes, or a copy that is as it was."""
+    maker = after.owner
+    assert isinstance(maker, Operation)
+    for reader in list(dict.fromkeys(use.operation for use in before.uses)):
+        if isinstance(reader, GenericOp) and before not in reader.outs:
+            _read_as(reader, before, after, order)
+    if before.first_use is not None:
+        back = _restored(before, after, order, copied=copied)
+        block = maker.parent_block()
+        assert block is not None
+        block.insert_op_after(back, maker)
+        replace_uses(before, back.results[0])
 
 
 def _read_as(reader: GenericOp, before: SSAValue, after: SSAValue, order: Sequence[int]) -> None:
@@ -120,10 +183,10 @@ def _restored(
     if moves_nothing(shape, order):
         return ReshapeOp(after, before.type)
     maker = after.owner
-    assert isinstance(maker, GenericOp)
+    assert isinstance(maker, Operation)
     read = AffineMap(len(shape), 0, tuple(AffineExpr.dimension(axis) for axis in order))
     copy = copy_nest(maker, "layout", after, read, shape, None)
-    if copied or not is_product(maker):
+    if copied or not (isinstance(maker, GenericOp) and is_product(maker)):
         copy.attributes[MATERIALIZED] = UnitAttr()
     return copy
 

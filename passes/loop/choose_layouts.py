@@ -3,9 +3,10 @@
 A product of an activation and a constant, such as a convolution, wants the constant's columns
 (output channels) innermost: they are then packed for good, and rows are read as they stand. The
 wish spreads along the axes that nests walk with one dimension: through pointwise nests, windows,
-sums, lookups along other axes, other products. What it spreads over is a region, which gets the
-layout if its products save more time than copies at its ends take. The choice is `lamina.layout`,
-an attribute of nests that `apply-layouts` carries out; what stands in the text stays.
+sums, lookups along other axes, other products; and through reshapes that leave the axis alone. What
+it spreads over is a region, which gets the layout if its products save more time than copies at its
+ends take. The choice is `lamina.layout`, an attribute of nests and reshapes that `apply-layouts`
+carries out; what stands in the text stays.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from xdsl.passes import ModulePass
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
 from lamina.dialects.loop.segments import walked_dims
@@ -37,6 +38,7 @@ from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.apply_layouts import moves_nothing
 from lamina.passes.loop.looked_up import walked_axes
 from lamina.passes.loop.packing import is_constant
+from lamina.passes.loop.reshaped_axes import axis_beside
 from lamina.passes.regions.region_functions import invariant_values
 
 
@@ -117,14 +119,15 @@ class _Regions:
         region, waiting = _Region(), deque([(value, axis)])
         while waiting:
             found, inner = waiting.popleft()
-            maker = found.owner
-            if found in self.inner or not isinstance(maker, GenericOp):
+            if found in self.inner or not _is_made(found, inner):
                 continue
             self.inner[found] = inner
             region.values.append(found)
-            for nest in (maker, *dict.fromkeys(use.operation for use in found.uses)):
-                if isinstance(nest, GenericOp):
-                    waiting.extend(self._wanted_beside(nest, found))
+            for op in (found.owner, *dict.fromkeys(use.operation for use in found.uses)):
+                if isinstance(op, GenericOp):
+                    waiting.extend(self._wanted_beside(op, found))
+                elif isinstance(op, ReshapeOp) and (beside := axis_beside(op, found, inner)):
+                    waiting.append(beside)
         return region
 
     def _wanted_beside(self, nest: GenericOp, value: SSAValue) -> list[tuple[SSAValue, int]]:
@@ -151,10 +154,12 @@ class _Regions:
             for use in value.uses:
                 if isinstance(use.operation, GenericOp):
                     seen[use.operation] = None
-                elif moves:
+                elif moves and own.isdisjoint(use.operation.results):
                     region.cost += self._copy_seconds(value)
-            assert isinstance(value.owner, GenericOp)
-            seen[value.owner] = None
+            if isinstance(value.owner, GenericOp):
+                seen[value.owner] = None
+            elif moves and own.isdisjoint(value.owner.operands):  # pyright: ignore - a reshape
+                region.cost += self._copy_seconds(value)
         for nest in seen:
             product = self.products.get(nest)
             if product is not None:
@@ -198,17 +203,17 @@ class _Regions:
         return before - after
 
     def _note(self, value: SSAValue) -> None:
-        nest = value.owner
-        assert isinstance(nest, GenericOp)
-        if LAYOUT in nest.attributes or self._is_last(value, self.inner[value]):
+        maker = value.owner
+        assert isinstance(maker, GenericOp | ReshapeOp)
+        if LAYOUT in maker.attributes or self._is_last(value, self.inner[value]):
             return
         if any(
             self.inner.get(result) != self.inner[value]
             or len(shape_of(result)) != len(shape_of(value))
-            for result in nest.res
+            for result in maker.results
         ):
             return
-        nest.attributes[LAYOUT] = DenseArrayBase.from_list(i64, self._order(value))
+        maker.attributes[LAYOUT] = DenseArrayBase.from_list(i64, self._order(value))
         if self._gains_by_copy(value):
             nest.attributes[LAYOUT_COPY] = UnitAttr()
 
@@ -226,6 +231,17 @@ class _Regions:
         """Seconds that it takes to copy a value to another order of its axes."""
         size = 2 * value_bytes(value)
         return size / self.machine.bandwidth(size)
+
+
+def _is_made(value: SSAValue, inner: int) -> bool:
+    """Whether a value may be stored with an axis innermost: what a nest makes, or the reshape of
+    such a value that leaves the axis alone."""
+    maker = value.owner
+    if not isinstance(maker, ReshapeOp):
+        return isinstance(maker, GenericOp)
+    return isinstance(maker.source.owner, GenericOp | ReshapeOp) and (
+        axis_beside(maker, value, inner) is not None
+    )
 
 
 def _filled(columns: int, panel: int) -> float:
