@@ -86,12 +86,11 @@ def _reshaped_as(reshape: ReshapeOp, order: Sequence[int]) -> ReshapeOp:
     """The reshape of what is stored with the same axis innermost. Raises InputError for an order
     that asks for more than an axis that the reshape leaves alone to be there."""
     del reshape.attributes[LAYOUT]
-    before, inner = reshape.result, order[-1]
-    beside = axis_beside(reshape, before, inner)
-    if beside is None or list(order) != _with_innermost(inner, len(order)):
-        legal = (
-            "an axis that the reshape neither splits nor joins innermost, all others as they were"
-        )
+    before, rank = reshape.result, len(shape_of(reshape.result))
+    axes = [axis for axis in range(rank) if list(order) == _with_innermost(axis, rank)]
+    beside = axis_beside(reshape, before, axes[0]) if axes else None
+    if beside is None:
+        legal = "an axis innermost that is neither split nor joined, all others as they were"
         raise invalid(reshape, f"{LAYOUT} = {list(order)}: of a reshape, {legal}")
     source, axis = beside
     given = _stored_in(reshape, source, _with_innermost(axis, len(shape_of(source))))

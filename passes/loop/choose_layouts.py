@@ -215,7 +215,7 @@ class _Regions:
             return
         maker.attributes[LAYOUT] = DenseArrayBase.from_list(i64, self._order(value))
         if self._gains_by_copy(value):
-            nest.attributes[LAYOUT_COPY] = UnitAttr()
+            maker.attributes[LAYOUT_COPY] = UnitAttr()
 
     def _gains_by_copy(self, value: SSAValue) -> bool:
         """Whether a product that makes what is no nest's alone had better be copied for that."""

@@ -115,3 +115,37 @@ func.func @sources(%x: tensor<8x6xf32>, %i: tensor<4xindex>, %n: tensor<index>) 
 // CHECK-NEXT:    ^bb0(%at: index, %below: index, [[TABLE:%\S+]]: tensor<6x8xf32>):
 // CHECK-NEXT:      %c = loop.index 0 : index
 // CHECK-NEXT:      loop.read [[TABLE]][%at below %below, %c] : tensor<6x8xf32>
+
+// -----
+
+// A reshape that leaves an axis alone is one of the new order on both sides, without a copy.
+func.func @reshapes(%x: tensor<8x6xf32>) -> tensor<8xf32> {
+  %e = loop.generic (c, y) in [8, 6] reads(%x[c, y] : tensor<8x6xf32>) writes([c, y] store : tensor<8x6xf32>) attributes {lamina.layout = array<i64: 1, 0>} {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  %r = loop.reshape %e {lamina.layout = array<i64: 1, 2, 0>} : tensor<8x6xf32> -> tensor<8x2x3xf32>
+  %s = loop.generic (c, y, x) in [8, 2, 3] reads(%r[c, y, x] : tensor<8x2x3xf32>) writes([c] add : tensor<8xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %s : tensor<8xf32>
+}
+// CHECK-LABEL: @reshapes
+// CHECK-NEXT:    [[E:%\S+]] = loop.generic (d0, d1) in [6, 8]
+// CHECK:         [[R:%\S+]] = loop.reshape [[E]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
+// CHECK-NEXT:    loop.generic {{.*}} reads([[R]][{{d[0-9], d[0-9], d[0-9]}}] : tensor<2x3x8xf32>)
+// CHECK-NOT:     loop.generic
+
+// -----
+
+// What is stored as it was is copied in front of it; what leaves the program behind it.
+func.func @copied(%x: tensor<8x6xf32>) -> tensor<8x2x3xf32> {
+  %r = loop.reshape %x {lamina.layout = array<i64: 1, 2, 0>} : tensor<8x6xf32> -> tensor<8x2x3xf32>
+  func.return %r : tensor<8x2x3xf32>
+}
+// CHECK-LABEL: @copied
+// CHECK-NEXT:    [[C:%\S+]] = loop.generic (d0, d1) in [6, 8] reads(%x[d1, d0] : tensor<8x6xf32>) writes([d0, d1] store : tensor<6x8xf32>) attributes {lamina.op = "layout"}
+// CHECK:         [[R:%\S+]] = loop.reshape [[C]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
+// CHECK-NEXT:    loop.generic (d0, d1, d2) in [8, 2, 3] reads([[R]][d1, d2, d0] : tensor<2x3x8xf32>)

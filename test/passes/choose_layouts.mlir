@@ -202,3 +202,48 @@ func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name =
 // CHECK-LABEL: @main
 // CHECK:         loop.generic (d0, d1, d2, d3) in [1, 32, 14, 14]
 // CHECK-NOT:     lamina.layout
+
+// -----
+
+// A reshape that leaves the channels alone, as that of an image whose pixels are repeated, spreads the wish to both sides.
+func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<32x16xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<32xf32> {
+  %c = loop.generic (n, o, y, x, c) in [1, 32, 14, 14, 16] reads(%x[n, c, y, x] : tensor<1x16x14x14xf32>, %w[o, c] : tensor<32x16xf32>) writes([n, o, y, x] add : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %r = loop.reshape %c : tensor<1x32x14x14xf32> -> tensor<1x32x196xf32>
+  %e = loop.generic (n, o, y) in [1, 32, 196] reads(%r[n, o, y] : tensor<1x32x196xf32>) writes([n, o, y] store : tensor<1x32x196xf32>) {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (o, y) in [32, 196] reads(%e[0, o, y] : tensor<1x32x196xf32>) writes([o] add : tensor<32xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %s : tensor<32xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         loop.reshape {{.*}} {lamina.layout = array<i64: 0, 2, 1>} : tensor<1x32x14x14xf32> -> tensor<1x32x196xf32>
+// CHECK:         loop.generic (d0, d1, d2) in [1, 32, 196]
+// CHECK-SAME:    attributes {lamina.layout = array<i64: 0, 2, 1>}
+
+// -----
+
+// One that splits them does not: what it reads is copied, and what is behind it stays.
+func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<32x16xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<4x8xf32> {
+  %c = loop.generic (n, o, y, x, c) in [1, 32, 14, 14, 16] reads(%x[n, c, y, x] : tensor<1x16x14x14xf32>, %w[o, c] : tensor<32x16xf32>) writes([n, o, y, x] add : tensor<1x32x14x14xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %r = loop.reshape %c : tensor<1x32x14x14xf32> -> tensor<4x8x196xf32>
+  %s = loop.generic (g, o, y) in [4, 8, 196] reads(%r[g, o, y] : tensor<4x8x196xf32>) writes([g, o] add : tensor<4x8xf32>) {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %s : tensor<4x8xf32>
+}
+// CHECK-LABEL: @main
+// CHECK:         loop.reshape %{{[a-z0-9]+}} : tensor<1x32x14x14xf32> -> tensor<4x8x196xf32>
