@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 from xdsl.dialects import arith, func
@@ -42,9 +42,10 @@ from lamina.dialects.loop.outside_values import (
 from lamina.dialects.loop.position_bounds import bound_below, comparisons
 from lamina.dialects.loop.reached_bounds import read_within
 from lamina.dialects.loop.zero_axes import axis_alone
+from lamina.dialects.records import mutable_record
 
 
-@dataclass
+@mutable_record
 class _Facts:
     """What is known of the memory of a kernel, by what names it."""
 

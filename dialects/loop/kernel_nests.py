@@ -174,7 +174,7 @@ def set_interleaved(nest: Operation) -> None:
 
 def _note(nest: Operation, said: KernelNest) -> None:
     nest.attributes.pop(NEST, None)
-    if said != KernelNest():
+    if said != _SAYS_NOTHING:
         nest.attributes[NEST] = NestAttr(said)
 
 

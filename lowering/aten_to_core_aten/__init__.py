@@ -6,14 +6,14 @@ have a function in one of the family modules beside this file.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.records import record
 
-@dataclass(frozen=True)
+
+@record
 class ConvertAtenToCoreAtenPass(ModulePass):
     """Decompose `aten` ops to `core_aten`; overloads named in `keep` stay as they are.
 

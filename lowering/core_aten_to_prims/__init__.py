@@ -6,14 +6,14 @@ stand in `limitations.tsv` with the reason.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.records import record
 
-@dataclass(frozen=True)
+
+@record
 class ConvertCoreAtenToPrimsPass(ModulePass):
     """Lower `core_aten` ops to `prims`; overloads named in `keep` stay as they are.
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func
@@ -22,6 +21,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects import prims
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.places import place_of
+from lamina.dialects.records import record
 from lamina.lowering.partition.backends import backend_entry, compiled_region
 from lamina.lowering.partition.convex import convex_groups
 from lamina.passes.contracts.contracts import FOREIGN
@@ -34,7 +34,7 @@ REFUSED = "lamina.refused"
 """Attribute of a module: what back ends do not take, an array of strings."""
 
 
-@dataclass(frozen=True)
+@record
 class PartitionPass(ModulePass):
     """Hand to a back end what it supports, in groups of `least` ops and more."""
 

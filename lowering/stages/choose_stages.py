@@ -9,8 +9,6 @@ numbers which are sizes from there on have `lamina.dims`. Ops that are marked al
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, UnitAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
@@ -18,6 +16,7 @@ from xdsl.ir import Attribute, BlockArgument, Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import LaminaError
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import MOST_SIZE, Range, SizeAttr
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
@@ -35,7 +34,7 @@ _ORIGIN = "lamina.origin"
 """Attribute of the ops of a copy: the number of the op of which each is one."""
 
 
-@dataclass(frozen=True)
+@record
 class ChooseStagesPass(ModulePass):
     """Mark the ops at which stages begin, and the numbers that are sizes behind them.
 

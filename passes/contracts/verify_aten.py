@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.records import record
 from lamina.passes.contracts.contracts import verify_layer
 
 
-@dataclass(frozen=True)
+@record
 class VerifyAtenPass(ModulePass):
     """Refuse a module that does not stand at the aten layer.
 

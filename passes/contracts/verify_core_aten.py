@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from lamina.dialects.records import record
 from lamina.passes.contracts.contracts import refuse_mutation, verify_layer
 
 
-@dataclass(frozen=True)
+@record
 class VerifyCoreAtenPass(ModulePass):
     """Refuse a module that does not stand at the core-aten layer.
 

@@ -5,14 +5,13 @@ Sizes are known, or follow from those of arguments.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
 from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from lamina.dialects.op_list import list_ops
+from lamina.dialects.records import record
 from lamina.dialects.sizes import quotients
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.contracts.contracts import refuse_mutation, refuse_open_sizes, verify_layer
@@ -20,7 +19,7 @@ from lamina.passes.contracts.stages import stages_of
 from lamina.passes.contracts.symbolic_shapes import UNKNOWN, infer_shapes
 
 
-@dataclass(frozen=True)
+@record
 class VerifyFunctionalPass(ModulePass):
     """Refuse a module that does not stand at the functional layer.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -11,6 +10,7 @@ from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.elementwise import PRIMITIVES
+from lamina.dialects.records import record
 from lamina.passes.contracts.contracts import refuse_mutation, verify_layer
 from lamina.passes.refusal import invalid
 
@@ -18,7 +18,7 @@ ELEMENTWISE_BINARY = frozenset(row.name for row in PRIMITIVES.values() if row.op
 """prims whose operands have one shape and one dtype."""
 
 
-@dataclass(frozen=True)
+@record
 class VerifyPrimsPass(ModulePass):
     """Refuse a module that does not stand at the prims layer.
 

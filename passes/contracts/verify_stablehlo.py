@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import DYNAMIC_INDEX, ModuleOp, TensorType, TupleType
 from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
+from lamina.dialects.records import record
 from lamina.dialects.stablehlo.source_ops import DIALECTS
 from lamina.passes.contracts.contracts import verify_layer
 from lamina.passes.refusal import unsupported
 
 
-@dataclass(frozen=True)
+@record
 class VerifyStableHLOPass(ModulePass):
     """Refuse a module that does not stand at the layer `stablehlo`.
 

@@ -11,8 +11,6 @@ Behind fusion nobody shares the rows of a kernel of one nest any more.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
@@ -22,6 +20,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, KernelOp
 from lamina.dialects.loop.access import forms_of, map_of, substitute
 from lamina.dialects.loop.kernel_nests import renumber_rows, rows_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import record
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import rebuild
 
@@ -29,7 +28,7 @@ _KEPT = ("lamina.nest", "lamina.op")
 """What a nest may be noted for that names no other dimensions than rows."""
 
 
-@dataclass(frozen=True)
+@record
 class DropUnitDimsPass(ModulePass):
     """Drop the dimensions of one position of nests that are alone in their kernel."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -12,11 +11,12 @@ from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
+from lamina.dialects.records import record
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
 
 
-@dataclass(frozen=True)
+@record
 class FusionPassBase(ModulePass, ABC):
     """A pass that weighs costs for `target` (see `lamina.passes.cost`), in each function.
 

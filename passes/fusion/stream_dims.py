@@ -6,8 +6,6 @@ in blocks it keeps a few hundred keys of many rows in the nearest caches, howeve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import func
 
 from lamina.codegen.target import Target
@@ -16,12 +14,13 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.bounds import STREAM, StreamAttr
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.streamed_dims import streamed_dim
+from lamina.dialects.records import record
 from lamina.passes.cost.cache_shares import stream_block
 from lamina.passes.cost.fusion_limits import LEAST_STREAM_BLOCKS
 from lamina.passes.kernel_passes import KernelPass
 
 
-@dataclass(frozen=True)
+@record
 class StreamDimsPass(KernelPass):
     """Note on nests along a long dimension that a kernel sums over in a product: in blocks.
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.context import Context
@@ -28,7 +28,7 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
 from lamina.dialects.loop.segments import walked_dims
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
@@ -39,7 +39,7 @@ from lamina.passes.loop.packing import is_constant
 from lamina.passes.regions.region_functions import invariant_values
 
 
-@dataclass(frozen=True)
+@record
 class ChooseLayoutsPass(ModulePass):
     """Note on nests in which order the axes of their results are to be stored.
 
@@ -68,7 +68,7 @@ class _Product:
     channel: int | None
 
 
-@dataclass
+@mutable_record
 class _Region:
     """What one wish has spread over: values, and seconds that the layout saves and costs."""
 

@@ -8,7 +8,6 @@ large as image and result. Both ways are estimated (`passes/cost/winograd_cost.p
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -19,6 +18,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.winograd import BY_IMAGE, BY_LINE, WINOGRAD, Windows
+from lamina.dialects.records import record
 from lamina.passes.cost.winograd_cost import (
     LEAST_GAIN,
     direct_seconds,
@@ -32,7 +32,7 @@ from lamina.passes.loop.widened_operands import widened_operand
 from lamina.passes.regions.region_functions import invariant_values
 
 
-@dataclass(frozen=True)
+@record
 class ChooseWinogradPass(ModulePass):
     """Note on convolutions by constant windows that they are to be computed by F(2x2, 3x3).
 

@@ -63,7 +63,7 @@ def expand_for_read(op: GenericOp, reach: Reach) -> GenericOp | None:
     shape = Contraction.of(op)
     for number, value in enumerate(op.inputs):
         view = value.owner
-        if not isinstance(view, ReshapeOp):
+        if type(view) is not ReshapeOp:
             continue
         forms = forms_of(op.read_maps[number], op.extents)
         for axis in range(len(forms or ()) - 1):

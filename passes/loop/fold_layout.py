@@ -8,7 +8,6 @@ matrix product writes its result where it is wanted.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -36,6 +35,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import kept_monoids
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.permutations import is_permutation, through_permutation
+from lamina.dialects.records import record
 from lamina.passes.cost.product_limits import MUCH_MORE_PACKED
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog
@@ -51,7 +51,7 @@ from lamina.passes.loop.expand_dims import (
 from lamina.passes.loop.loop_rewriting import change, erase_if_dead, rebuild
 
 
-@dataclass(frozen=True)
+@record
 class FoldLayoutPass(ModulePass):
     """Compose layout-only ops into the index maps of the loop nests around them.
 
@@ -187,7 +187,7 @@ def _step(
     value: SSAValue, forms: Forms, pad: Attribute | None, extents: tuple[int, ...]
 ) -> tuple[SSAValue, Forms, Attribute | None] | None:
     producer = value.owner
-    if isinstance(producer, ReshapeOp):
+    if type(producer) is ReshapeOp:
         source = producer.source
         if pad is not None or element_of(source) != element_of(value):
             return None

@@ -9,7 +9,6 @@ in parallel, with whatever producer `fuse-elementwise` finds for it.
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 from itertools import pairwise
 from math import prod
 
@@ -41,6 +40,7 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import in_vectors, packed_layout
 from lamina.dialects.loop.packing import Packing, set_packing
+from lamina.dialects.records import record
 from lamina.passes.cost.product_limits import (
     FEW_DOT_ROWS,
     FEW_ROWS,
@@ -69,7 +69,7 @@ from lamina.passes.loop.widened_operands import dots_in_place
 from lamina.passes.regions.region_functions import invariant_values
 
 
-@dataclass(frozen=True)
+@record
 class PackContractionsPass(ModulePass):
     """Give contractions a panel-packed column operand."""
 

@@ -8,7 +8,6 @@ several. Their results are little where a sum is many times as long as there are
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
@@ -21,6 +20,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, before_reshapes
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_limits import (
     LEAST_LONG_POINTS,
     LEAST_PANEL_POINTS,
@@ -36,7 +36,7 @@ from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.loop.split_reductions import largest_divisor, rebuild_split
 
 
-@dataclass(frozen=True)
+@record
 class SplitProductsPass(ModulePass):
     """Split products whose rows and columns are few into `parts` at most."""
 

@@ -16,7 +16,6 @@ the parts ends with those that count then.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import isqrt, prod
 
 from xdsl.context import Context
@@ -36,6 +35,7 @@ from lamina.dialects.loop.labels import names_of, set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.monoid import COMBINE, join_body, kept_monoids
 from lamina.dialects.loop.scalar_ops import select_op
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_limits import (
     COLUMN_PARTS,
     ENOUGH_RESULTS,
@@ -55,7 +55,7 @@ from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import replace_positions
 
 
-@dataclass(frozen=True)
+@record
 class SplitReductionsPass(ModulePass):
     """Split reductions that would run on one thread into about `parts` partial ones."""
 

@@ -11,7 +11,7 @@ is needed at different times of a task shares bytes.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
@@ -35,6 +35,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.team import ThreadOp, team_of
 from lamina.dialects.op_list import ops_of
+from lamina.dialects.records import record
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
@@ -53,7 +54,7 @@ PAGE_BYTES = 4096
 """Parts of threads begin at pages: no line of memory belongs to two of them."""
 
 
-@dataclass(frozen=True)
+@record
 class PlanScratchPass(EntryPass):
     """Move scratch beyond `stack` bytes to the arena, a part for each thread of `target`."""
 
@@ -112,7 +113,12 @@ def _buffer(op: memref.AllocaOp, order: Order) -> Buffer:
 
 def stack_bytes(kernel: func.FuncOp) -> int:
     """Bytes that a kernel allocates on the stack, each buffer in whole lines."""
-    kinds = [op.memref.type for op in ops_of(kernel, memref.AllocaOp)]
+    return bytes_of(ops_of(kernel, memref.AllocaOp))
+
+
+def bytes_of(allocations: Iterable[memref.AllocaOp]) -> int:
+    """Bytes that these take on the stack, each in whole lines."""
+    kinds = [op.memref.type for op in allocations]
     return sum(
         -(-byte_size(k) // ALIGNMENT) * ALIGNMENT for k in kinds if isinstance(k, MemRefType)
     )
@@ -192,4 +198,4 @@ def _index(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, IndexType()))
 
 
-__all__ = ["SCRATCH", "PlanScratchPass", "stack_bytes"]
+__all__ = ["SCRATCH", "PlanScratchPass", "bytes_of", "stack_bytes"]

@@ -26,7 +26,6 @@ to round as eager mode does, and in f16, whose range small scales would leave, t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from xdsl.context import Context
@@ -41,6 +40,7 @@ from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
 from lamina.dialects.loop.scalar_ops import binary_op
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import constants_of
 from lamina.passes.loop.stored_nest import NestBody, stored_nest
@@ -49,7 +49,7 @@ _STATISTICS = ("running_mean", "running_var")
 _PARAMETERS = ("weight", "bias")
 
 
-@dataclass(frozen=True)
+@record
 class FoldBatchNormPass(ModulePass):
     """Fold `core_aten` batch norms of inference into the convolutions in front of them.
 

@@ -13,8 +13,6 @@ numbers of f32, as in torch's kernels, and not rounded to the half float.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import ml_dtypes
 import numpy as np
 from xdsl.context import Context
@@ -25,6 +23,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects import aten, core_aten
 from lamina.dialects.elementwise import SECOND_NAMES
 from lamina.dialects.loop.rounding import is_half, mark_implicit
+from lamina.dialects.records import record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.values import encode
 
@@ -192,7 +191,7 @@ ROUNDED_NUMBERS = frozenset({"add", "fmod", "hardshrink", "pow", "remainder", "r
 """Ops for which eager mode rounds their numbers, and 0-d operands of another type, as well."""
 
 
-@dataclass(frozen=True)
+@record
 class WidenHalfFloatsPass(ModulePass):
     """Compute `aten` and `core_aten` ops on f16 and bf16 in f32; see the module's description.
 

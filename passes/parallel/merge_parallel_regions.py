@@ -10,7 +10,6 @@ noted which ones threads share. Where rows of a call count in part, there is a t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -59,7 +58,7 @@ class Call:
     accesses: Sequence[Access]
 
 
-@dataclass(frozen=True)
+@record
 class MergeParallelRegionsPass(EntryPass):
     """Give adjacent parallel kernels of each entry function one team of threads.
 

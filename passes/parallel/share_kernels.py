@@ -10,8 +10,6 @@ goes on with what others have not begun. Whether a team calls the kernel is a ma
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.dialects import func, scf
 from xdsl.dialects.builtin import IntegerAttr, UnitAttr, i64
 
@@ -19,6 +17,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.team import CHUNK, SHARED
+from lamina.dialects.records import record
 from lamina.passes.cost.team_cost import NANOSECONDS, iterations_at_a_time, sharing_pays
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.memory.index_ranges import IndexRanges
@@ -28,7 +27,7 @@ UNBOUNDED = 1 << 40
 """Iterations of a loop of which no range says how many there are at most."""
 
 
-@dataclass(frozen=True)
+@record
 class ShareKernelsPass(KernelPass):
     """Note the kernels that a team shares. What a barrier costs is `target`'s (a name that
     `Target.parse` knows); kernels whose time nobody noted are shared where they can be."""

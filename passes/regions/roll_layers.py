@@ -14,7 +14,6 @@ made for all layers are made in each, where readers make them again for nothing.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -25,6 +24,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.control.repeat import MOST_TIMES
 from lamina.dialects.errors import InputError
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.records import record
 from lamina.dialects.schema.effects import IMPURE_TAGS
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.contracts.entry_attributes import constants_of
@@ -41,7 +41,7 @@ NO_DRAWS = {"train": False, "training": False, "dropout_p": 0.0}
 """Arguments, with values that tell an op to draw no random numbers."""
 
 
-@dataclass(frozen=True)
+@record
 class RollLayersPass(ModulePass):
     """Equal layers become steps of one region.
 

@@ -9,7 +9,6 @@ a step makes for ops behind the loop is stacked, or the last that is carried.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -44,7 +43,7 @@ from lamina.passes.regions.repetitions import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class RollLoopsPass(ModulePass):
     """Repeated ops that hand values on become scans.
 

@@ -15,7 +15,6 @@ for each pixel, is made where it is read, and thus in the region.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -29,6 +28,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import is_contraction
 from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.records import record
 from lamina.passes.contracts.argument_sizes import has_open_sizes
 from lamina.passes.cost.fusion_limits import LEAST_BLOCKS, LEAST_LAYER_ELEMENTS
 from lamina.passes.defined_functions import defined_functions
@@ -41,7 +41,7 @@ from lamina.passes.regions.outline_regions import REGION
 from lamina.passes.regions.repetitions import Repetition, is_static, repetitions
 
 
-@dataclass(frozen=True)
+@record
 class RollNestsPass(ModulePass):
     """Equal runs of nests become steps of one region.
 

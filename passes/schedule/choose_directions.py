@@ -8,7 +8,7 @@ in the text stays.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -21,13 +21,14 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.schedules import SCHEDULE, ProductTasksAttr, ScheduleAttr
+from lamina.dialects.records import record
 from lamina.passes.cost.alternating import LEAST_SHARE, LEAST_STEPS, MOST_CACHES, MOST_CALLS
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.schedule.alternate_directions import loops_in_twos, product_tasks
 
 
-@dataclass(frozen=True)
+@record
 class ChooseDirectionsPass(ModulePass):
     """Writes `alternate` of products whose weights a loop reads beyond `target`'s nearer caches."""
 

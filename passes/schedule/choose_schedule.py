@@ -8,7 +8,6 @@ what stands there. Each class of kernel has a file: `choose_rows`, `choose_produ
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from math import ceil, prod
@@ -38,6 +37,7 @@ from lamina.dialects.loop.schedules import (
     UnstructuredTasksAttr,
 )
 from lamina.dialects.loop.tiles import TILE_COLUMNS
+from lamina.dialects.records import record
 from lamina.passes.cost.cache_shares import pairs_packed
 from lamina.passes.cost.kernel_costs import COST, kernel_cost
 from lamina.passes.cost.row_limits import PARALLEL_WORK
@@ -64,7 +64,7 @@ from lamina.passes.schedule.streaming import streamed_arguments
 from lamina.passes.schedule.unstructured_ops import Unstructured
 
 
-@dataclass(frozen=True)
+@record
 class ChooseSchedulePass(ModulePass):
     """Choose the schedule of every kernel for a target (a name that `Target.parse` knows)."""
 

@@ -18,7 +18,6 @@ becomes
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.context import Context
 from xdsl.dialects import arith, func, memref
@@ -30,6 +29,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.access import forms_of, shape_of
 from lamina.dialects.loop.kernel import before_reshapes
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Formula
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.fusion.element_limits import Limit, Reach
@@ -41,7 +41,7 @@ from lamina.passes.schedule.joined_places import Digit, JoinedPlaces, Product, a
 from lamina.passes.schedule.limit_arguments import limits_of_arguments
 
 
-@dataclass(frozen=True)
+@record
 class ElideJoinsPass(ModulePass):
     """Leave out kernels that move elements together which lie so, behind `compact-buffers`."""
 
@@ -61,7 +61,7 @@ class ElideJoinsPass(ModulePass):
                 op.body.block.erase_op(kernel)
 
 
-@dataclass(frozen=True)
+@record
 class _Move:
     """A call that copies a buffer of the program to a result, each element to its place."""
 

@@ -7,7 +7,6 @@ for each, or why the kernel cannot have it. `lamina.considered` has them as text
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import count
 
 from xdsl.context import Context
@@ -30,7 +29,7 @@ CONSIDERED = "lamina.considered"
 """Attribute of kernels: a text for the schedule that stands there and for each considered."""
 
 
-@dataclass(frozen=True)
+@record
 class ExplainSchedulePass(ModulePass):
     """Note on each kernel what its schedule and others are estimated to take on a target."""
 

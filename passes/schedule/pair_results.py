@@ -7,8 +7,6 @@ two shuffles make what is stored of them.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from xdsl.context import Context
 from xdsl.dialects.builtin import IndexType, IntegerAttr, ModuleOp
 from xdsl.ir import Attribute, Block, Region, SSAValue
@@ -34,6 +32,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.scalar_ops import constant_op
+from lamina.dialects.records import record
 from lamina.passes.cost.fusion_limits import MOST_PAIR_OPS
 from lamina.passes.fusion.outline_kernels import kernel_functions
 from lamina.passes.loop.body_folding import simplify_body
@@ -43,7 +42,7 @@ from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.strided_access import MOST_STRIDE, Elements, can_interleave
 
 
-@dataclass(frozen=True)
+@record
 class PairResultsPass(ModulePass):
     """Give both parts of complex results at each point, where vectors of `target` gain by it."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.context import Context
@@ -31,6 +30,7 @@ from lamina.dialects.loop import ExternOp, GenericOp, ReshapeOp, SortOp
 from lamina.dialects.loop.nest import OrderedNest
 from lamina.dialects.loop.open_nests import bind_nest, is_open
 from lamina.dialects.loop.segments import set_last_segment
+from lamina.dialects.records import record
 from lamina.dialects.schema.inference import infer_result_types
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Extent, Size, SizeAttr, SizeName, quotients, size_text
@@ -52,7 +52,7 @@ from lamina.passes.contracts.symbolic_shapes import EXTERN, SymbolicShapes, infe
 from lamina.passes.refusal import invalid, unsupported
 
 
-@dataclass(frozen=True)
+@record
 class BindSizesPass(ModulePass):
     """Give sizes of arguments numbers, in every type and list of sizes that follows from them.
 

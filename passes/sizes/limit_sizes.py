@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp
@@ -11,6 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Range, SizeAttr, SizeText
 from lamina.passes.contracts.argument_sizes import (
     DIMS,
@@ -26,7 +27,7 @@ from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.sizes.bind_sizes import named_number
 
 
-@dataclass(frozen=True)
+@record
 class LimitSizesPass(ModulePass):
     """Narrow the ranges of sizes of arguments to at most these numbers.
 
