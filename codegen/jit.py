@@ -4,7 +4,7 @@ import ctypes
 import itertools
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -19,6 +19,7 @@ from lamina.codegen.openmp import openmp_symbols
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, LaminaError
 from lamina.dialects.forks import held_while_forking
+from lamina.dialects.records import record
 
 #: Part of the cache key: raise it whenever the text or the pass pipeline changes meaning.
 CODEGEN_VERSION = 9
@@ -200,7 +201,7 @@ class _Engines:
 _engines = _Engines()
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class LoadedObject:
     """Machine code in this process; `addresses` stay valid as long as this object lives."""
 

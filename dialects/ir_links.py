@@ -7,10 +7,10 @@ some twenty calls. What these functions do is the same, in the same order.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import lru_cache
 
-from xdsl.ir import Block, Operation, SSAValue, SSAValues
+from xdsl.ir import Block, BlockArgument, Operation, SSAValue, SSAValues
 
 # pyright: reportPrivateUsage=false
 
@@ -35,6 +35,17 @@ def append_op(block: Block, op: Operation) -> None:
     else:
         last._next_op, op._prev_op = op, last
     block._last_op = op
+
+
+def erase_arguments(block: Block, unused: Collection[BlockArgument]) -> None:
+    """`block.erase_arg` for several at once, which nothing uses: each of those is a walk over all
+    that stand behind."""
+    gone = set(unused)
+    block._args = tuple(argument for argument in block._args if argument not in gone)
+    for index, argument in enumerate(block._args):
+        argument.index = index
+    for argument in unused:
+        argument.erase()
 
 
 def replace_uses(old: SSAValue, new: SSAValue) -> None:

@@ -9,20 +9,20 @@ cannot say: so the views themselves are made, of the arguments of the call.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import fx
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.records import record
 
 Call = Callable[[list[Any]], list[Any]]
 
 _WRITE = torch.ops.aten.copy_.default
 
 
-@dataclass(frozen=True)
+@record
 class ArgumentViews:
     """The results of a graph at `positions`, which `made` makes of its arguments."""
 

@@ -1,13 +1,14 @@
 """Calls of a graph that Dynamo captured: which arguments are passed on, and which are bound."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
 from lamina.dialects.errors import ArgumentError
 from lamina.dialects.extension_tables import kept_scopes
+from lamina.dialects.records import record
 from lamina.frontends.dynamo_graph import DynamoGraph
 from lamina.frontends.dynamo_shared_weights import SharedWeights
 from lamina.frontends.dynamo_weights import Call, WeightPreparations
@@ -26,7 +27,7 @@ WEIGHT_MODES = ("checked", "passed", "frozen")
 """How parameters and buffers reach a program, the default first: see `lamina_backend`."""
 
 
-@dataclass(frozen=True)
+@record
 class OpenArguments:
     """Arguments of a graph that tell sizes, which its program takes behind its other inputs.
 

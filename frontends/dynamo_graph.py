@@ -1,7 +1,7 @@
 """Import of the functional ATen graphs that AOTAutograd makes, as `aten` modules."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ArrayAttr, ModuleOp, i64
 from xdsl.ir import Block, SSAValue
 
 from lamina.dialects import aten
+from lamina.dialects.records import mutable_record
 from lamina.frontends.dynamo_numbers import numbers_as_tensors
 from lamina.frontends.dynamo_results import Finish, shared_results
 from lamina.frontends.dynamo_rewrites import undo_specializations
@@ -22,7 +23,7 @@ from lamina.frontends.open_sizes import open_sizes, size_number
 from lamina.frontends.torch_types import known_size, scalar_type, tensor_type
 
 
-@dataclass
+@mutable_record
 class DynamoGraph:
     """An `aten` module and how the arguments of a call map to it.
 

@@ -9,7 +9,6 @@ and torch makes the views of it; results without elements get torch's memory, wh
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -17,6 +16,7 @@ import torch
 from torch import fx
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.records import record
 from lamina.frontends.dynamo_storage import (
     Storages,
     is_static,
@@ -30,7 +30,7 @@ from lamina.passes.functionalize.view_inverses import overlaps
 _View = Callable[[torch.Tensor], torch.Tensor]
 
 
-@dataclass(frozen=True)
+@record
 class Finish:
     """Makes the results of a graph of what its compiled form gives; see `shared_results`."""
 

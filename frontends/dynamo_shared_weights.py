@@ -9,18 +9,18 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.watched import Watched, WatchTable, telling_place
 from lamina.runtime.shared_constants import Memory, Recipe
 
 _Key = tuple[str, *tuple[int, ...]]
 
 
-@dataclass(frozen=True)
+@record
 class _Made:
     """Memory that lives as long as a version that reads it, and what it was made of.
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
 import torch
 
+from lamina.dialects.records import mutable_record
 from lamina.frontends.dynamo_shared_weights import stamps_of, watched
 from lamina.runtime.dispatch.watched import Watched, WatchTable
 
@@ -28,7 +29,7 @@ _REMEMBERED = 64
 """Modules whose last weights are remembered while weights are read in each call."""
 
 
-@dataclass
+@mutable_record
 class Preparation:
     """A program prepared for certain weights. It keeps their memory, so that no other tensor can
     come to be at the same address, but not the tensors.

@@ -7,7 +7,7 @@ tensors the user passes. What the user passes or gets back that is no tensor is 
 
 import copy
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -23,6 +23,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, ModuleOp, StringAtt
 from xdsl.ir import Attribute, Block, SSAValue
 
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.records import mutable_record
 from lamina.frontends.graph import BLOCKED, GraphImporter
 from lamina.frontends.locations import Locations
 from lamina.frontends.main_function import main_module
@@ -107,7 +108,7 @@ def _needs_tracing(graph_module: torch.fx.GraphModule) -> bool:
     )
 
 
-@dataclass
+@mutable_record
 class _ProgramImporter:
     program: ExportedProgram
     block: Block = field(default_factory=Block)

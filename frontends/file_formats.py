@@ -7,20 +7,20 @@ A new kind of file is a row of `FILE_FORMATS` and a reader; `lamina.compile`, `l
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.errors import InputError, MissingFileError, UnreadableFileError
+from lamina.dialects.records import record
 from lamina.frontends.source_program import Bindings, SourceProgram
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.sizes.bind_sizes import bind_sizes
 from lamina.runtime.layers import layer_of, parse
 
 
-@dataclass(frozen=True)
+@record
 class FileFormat:
     """A kind of file, and what reads it; readers raise InputError for what is not of the kind."""
 

@@ -2,7 +2,7 @@
 
 import operator
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -13,6 +13,7 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 from lamina.dialects import aten, prims
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.extension_entries import Entry
+from lamina.dialects.records import mutable_record
 from lamina.dialects.schema.grammar import Kind
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.source import describe_location
@@ -60,7 +61,7 @@ BLOCKED: Any = object()
 """In place of a value of a type that IR does not have, while blockers are collected."""
 
 
-@dataclass
+@mutable_record
 class GraphImporter:
     """Appends the ops of graphs to `block`; `bind` gives the value of a tensor attribute."""
 

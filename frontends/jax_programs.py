@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.records import record
 from lamina.frontends.source_program import SourceProgram
 from lamina.passes.contracts.declared import arguments_of
 from lamina.runtime.dispatch.layout import Layout
@@ -28,7 +28,7 @@ _LOCATION = re.compile(rf' loc\((?:[^()"]|{_QUOTED}|\((?:[^()"]|{_QUOTED})*\))*\
 _LOCATION_LINE = re.compile(r"(?m)^#loc\d*\s*=.*$")
 
 
-@dataclass(frozen=True)
+@record
 class JaxStructure:
     """Maps a call's arguments to compiled inputs and compiled outputs to what the function returns.
 

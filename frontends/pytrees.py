@@ -2,7 +2,7 @@
 
 from collections import OrderedDict, namedtuple
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import torch
@@ -10,6 +10,7 @@ from torch.export import ExportedProgram
 from torch.utils import _pytree as pytree
 
 from lamina.dialects.errors import ArgumentError
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.nested_structure import (
     LEAF,
@@ -20,7 +21,7 @@ from lamina.runtime.nested_structure import (
 )
 
 
-@dataclass(frozen=True)
+@record
 class Fixed:
     """A leaf whose value was fixed when the program was exported: None, a number or a string."""
 
@@ -28,7 +29,7 @@ class Fixed:
     value: object
 
 
-@dataclass(frozen=True)
+@record
 class TorchStructure:
     """Maps a call's arguments to compiled inputs and compiled outputs to what the module returns.
 

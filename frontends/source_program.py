@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.errors import InputError
+from lamina.dialects.records import record
 
 if TYPE_CHECKING:
     from lamina.runtime.arguments import Structure
     from lamina.runtime.random_state import SeedSource
 
 
-@dataclass(frozen=True)
+@record
 class Bindings:
     """What a caller fixes before a program is read: arrays by name, and sizes by their names."""
 
@@ -29,7 +30,7 @@ class Bindings:
                 raise InputError(f"sizes: '{name}' is {size!r}; a size is an integer from 0 on")
 
 
-@dataclass(frozen=True)
+@record
 class SourceProgram:
     """A program as its front end reads it.
 

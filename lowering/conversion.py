@@ -14,7 +14,7 @@ be mixed with others.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from difflib import get_close_matches
 from importlib import import_module
 from typing import Any, Protocol
@@ -31,7 +31,7 @@ from lamina.dialects.ir_links import replace_uses, take_name
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
 from lamina.dialects.op_disposal import erase
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.dialects.schema.dialect import TableDialect
 from lamina.dialects.schema.names import UnknownOpError
 from lamina.dialects.sizes import UndecidedSizeError
@@ -142,7 +142,7 @@ def _no_lowering(op: Operation) -> Lowering | None:
     return None
 
 
-@dataclass
+@mutable_record
 class Conversion:
     """A table of lowerings from dialect `source`, filled by the modules `families` of `package`.
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from itertools import takewhile
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import Operation
+from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.forks import let_fork
@@ -17,11 +17,11 @@ from lamina.dialects.records import record
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
+from lamina.lowering.pass_order import PassOrder, kernel_passes
 from lamina.lowering.pass_runner import Finished, PassRunner, is_own
 from lamina.lowering.pass_specs import Pass, pass_of
 from lamina.passes.calls.callee_programs import callee_programs
 from lamina.passes.contracts.pass_states import verify_state
-from lamina.passes.kernel_passes import EntryPass, KernelPass
 
 TARGET_PASSES = frozenset(
     {
@@ -186,6 +186,8 @@ STAGES: tuple[Stage, ...] = (
     ),
 )
 
+_ORDER = PassOrder(name for stage in STAGES for name in stage.passes)
+
 LAYERS: tuple[str, ...] = tuple(stage.layer for stage in STAGES)
 """The layers of IR from the top to what `codegen` takes."""
 
@@ -337,7 +339,7 @@ def run_pipeline(
     if finished is None or wanted_file() is not None or is_told(topic("passes")):
         _run_in_turn(module, specs, context, runner)
         return
-    before, nested, behind = _kernel_passes(specs)
+    before, nested, behind = kernel_passes(specs)
     _run_in_turn(module, before, context, runner)
     if not nested or callee_programs(module):
         _run_in_turn(module, (*nested, *behind), context, runner)
@@ -352,19 +354,6 @@ def run_pipeline(
     _run_in_turn(module, behind, context, runner, forks=False, is_known=are_loops)
 
 
-def _kernel_passes(
-    specs: Sequence[Pass],
-) -> tuple[Sequence[Pass], tuple[KernelPass, ...], tuple[EntryPass, ...]]:
-    """The passes of one kernel behind which come those of entries only, what is in front, and
-    these."""
-    passes = map(pass_of, reversed(specs))
-    behind = [*takewhile(lambda coming: isinstance(coming, EntryPass), passes)]
-    rest = specs[: len(specs) - len(behind)]
-    passes = map(pass_of, reversed(rest))
-    nested = [*takewhile(lambda coming: isinstance(coming, KernelPass), passes)]
-    return rest[: len(rest) - len(nested)], tuple(nested[::-1]), tuple(behind[::-1])  # pyright: ignore
-
-
 def _run_in_turn(
     module: ModuleOp,
     specs: Sequence[Pass],
@@ -377,6 +366,7 @@ def _run_in_turn(
     """Runs passes; whether the program is for each of them is asked, if it is not known."""
     log, file = topic("passes"), wanted_file()
     is_logged = is_told(log)
+    last: ModulePass | None = None
     for number, spec in enumerate(specs):
         if forks:
             let_fork()
@@ -384,9 +374,10 @@ def _run_in_turn(
         before = None if file is None else str(module)
         begin = time.perf_counter() if is_logged else 0.0
         try:
-            if not is_known:
+            if not is_known and not _ORDER.tells(last, coming):
                 verify_state(module, coming.name)
             runner.apply(coming, context, module)
+            last = coming
         except Exception as error:
             if not isinstance(error, LaminaError):
                 error.add_note(f"while running pass '{coming.name}'")

@@ -71,7 +71,7 @@ def is_float(element: Attribute) -> bool:
 
 def is_complex(element: Attribute) -> bool:
     """complex<f32> or complex<f64>."""
-    return isinstance(element, ComplexType)
+    return type(element) is ComplexType
 
 
 def part_type(element: Attribute) -> Attribute:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,6 +13,7 @@ from lamina.codegen.object_file import undefined_symbols
 from lamina.codegen.target import Target
 from lamina.dialects.compiling import compiling
 from lamina.dialects.errors import InputError, UnsupportedError
+from lamina.dialects.records import record
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, verify_entries
 from lamina.runtime.arguments import array_kind, kind_name
 from lamina.runtime.buffers import ALIGNMENT, rounded
@@ -33,7 +33,7 @@ EMBEDDED_BYTES = 1 << 20
 LLVM reads data as text, at some 30 MB a second on a Sapphire Rapids."""
 
 
-@dataclass(frozen=True)
+@record
 class ObjectProgram:
     """An object file and its calls.
 

@@ -9,13 +9,14 @@ ExecutionError.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from lamina.dialects.errors import ExecutionError
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.layout import Layout
 from lamina.runtime.dispatch.records import VIEW_SHARE
 from lamina.runtime.entry import Slot
@@ -25,7 +26,7 @@ _HIDDEN = ("size", "check")
 _NATIVE_NUMBERS = ("i64", "f64", "i1")
 
 
-@dataclass(frozen=True)
+@record
 class Cutter:
     """How the native results of a program become those that it means.
 

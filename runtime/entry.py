@@ -25,6 +25,7 @@ from xdsl.ir import Attribute
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.narrow_types import CODES
+from lamina.dialects.records import record
 from lamina.dialects.sizes import FormulaAttr
 from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
@@ -152,7 +153,7 @@ class Slot:
         return NUMPY_DTYPES[self.dtype] if self.codes is None else NARROW_DTYPES[self.codes]
 
 
-@dataclass(frozen=True)
+@record
 class Entry:
     """An entry point: its slots, in the order of the native argument array."""
 
@@ -262,13 +263,13 @@ def _contents(type_: Attribute, name: str) -> tuple[str, tuple[int, ...]]:
 
 
 def _numbers(attribute: Attribute | None) -> tuple[int, ...] | None:
-    if not isinstance(attribute, ArrayAttr):
+    if attribute is None or not isinstance(attribute, ArrayAttr):
         return None
     return tuple(entry.value.data for entry in attribute if isinstance(entry, IntegerAttr))
 
 
 def _steps(attribute: Attribute | None) -> tuple[tuple[str, int], ...] | None:
-    if not isinstance(attribute, FormulaAttr):
+    if attribute is None or not isinstance(attribute, FormulaAttr):
         return None
     return tuple((step.kind, step.value) for step in room_for(attribute.data).steps())
 
@@ -284,4 +285,6 @@ def element_name(type_: Attribute) -> str:
 
 
 def _text(attribute: Attribute | None) -> str | None:
+    if attribute is None:
+        return None
     return attribute.data if isinstance(attribute, StringAttr) else None

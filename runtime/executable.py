@@ -3,16 +3,17 @@
 import ctypes
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.native import forget_teams, team_functions
 from lamina.runtime.extern_kernels.failures import explained
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class ProgramMetadata:
     """What must be known beside the object code to call it; kept with it in the disk cache.
 

@@ -7,11 +7,11 @@ what is large is asked for before it is taken; what is small costs nothing.
 from __future__ import annotations
 
 import sys
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from lamina.dialects.errors import OutOfMemoryError
+from lamina.dialects.records import record
 
 ASKED_FROM = 1 << 28
 """Bytes from which on memory is asked for. To ask takes 0.3 ms, to touch so many pages for the
@@ -25,7 +25,7 @@ _NO_LIMIT = 1 << 60
 _KILOBYTE = 1 << 10
 
 
-@dataclass(frozen=True)
+@record
 class ControlGroup:
     """Files that say what a control group may take, what it has, and what of that are cached files,
     by the names of their lines: the system gives them up for memory."""

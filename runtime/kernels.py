@@ -15,6 +15,7 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, ExternOp, GenericOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.op_list import instances_under, list_ops
+from lamina.dialects.records import mutable_record
 from lamina.passes.calls.callee_programs import (
     CALLEE,
     callee_of,
@@ -161,7 +162,7 @@ def kernels_of(
     return Kernels(found)
 
 
-@dataclass
+@mutable_record
 class _Runs:
     """How often something runs in a run of the whole, and whether a loop by a condition has it."""
 

@@ -1,18 +1,19 @@
 """How a program is taken down, whatever layer it comes in at."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.codegen.target import Target
 from lamina.dialects.extension_tables import key_of
+from lamina.dialects.records import record
 from lamina.lowering.custom_pipeline import Pipeline
 from lamina.lowering.pass_runner import Finished
 from lamina.runtime.layers import DEFAULT, lower
 
 
-@dataclass(frozen=True)
+@record
 class LoweringOptions:
     """How a program is taken down: where half floats are rounded, given schedules, the passes."""
 

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.places import place_of
+from lamina.dialects.records import record
 from lamina.runtime.executable import ProgramMetadata
 
 _NUMBERED = re.compile(r"\{place (\d+)\}: ")
 
 
-@dataclass(frozen=True)
+@record
 class MessagePlaces:
     """The places of a program's ops, each once, in the order of the program."""
 

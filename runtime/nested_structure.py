@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import namedtuple
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 from lamina.dialects.errors import ArgumentError
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.layout import Layout
 
 LEAF = "*"
@@ -27,7 +28,7 @@ class NoTreeError(ValueError):
     """A node that only the library which made it can take apart; the text names its type."""
 
 
-@dataclass(frozen=True)
+@record
 class FixedValue:
     """A leaf that the program was made for: None, a number or a string."""
 
@@ -35,7 +36,7 @@ class FixedValue:
     value: Any
 
 
-@dataclass(frozen=True)
+@record
 class NestedStructure:
     """Maps a call's arguments to compiled inputs, and compiled outputs to what a call gives.
 

@@ -5,18 +5,18 @@ An eager program would see its own writes through the other argument at once.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from lamina.dialects.errors import ArgumentError
+from lamina.dialects.records import record
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import describe
 from lamina.runtime.entry import Slot
 
 
-@dataclass(frozen=True)
+@record
 class Range:
     """Memory to look at: the place of its pointer, its bytes, and whether the program writes it."""
 

@@ -1,10 +1,11 @@
 """A program as machine code, not yet bound to its constants."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
 from lamina.codegen.target import Target
+from lamina.dialects.records import record
 from lamina.runtime.early_memory import EarlyMemory
 from lamina.runtime.entry import Entry
 from lamina.runtime.kernels import Kernel, Kernels
@@ -38,7 +39,7 @@ class MachineCode(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class Program:
     """A program as machine code, not yet bound to its constants.
 

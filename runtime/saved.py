@@ -18,7 +18,7 @@ import os
 import struct
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Protocol
 
@@ -26,6 +26,7 @@ import numpy as np
 
 from lamina.codegen.target import Target
 from lamina.dialects.errors import ExecutionError, InputError
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS
 from lamina.runtime.arguments import FlatStructure, Structure
 from lamina.runtime.buffers import ALIGNMENT, AlignedMemory, rounded
@@ -58,7 +59,7 @@ _DIGESTS: dict[str, Callable[[memoryview], str]] = {"sha256": _sha256, "sums": s
 # Writing
 
 
-@dataclass
+@mutable_record
 class _Written:
     """Bytes that follow the head, at places that count from its end."""
 
@@ -186,7 +187,7 @@ def read(path: str | os.PathLike[str], *, mapped: bool) -> dict[str, Loaded | Lo
         raise InputError(f"cannot load '{path}': {error.strerror or error}") from None
 
 
-@dataclass(frozen=True)
+@record
 class Loaded:
     """A program, the constants that it is bound to, and how its calls nest."""
 
@@ -195,7 +196,7 @@ class Loaded:
     structure: Structure
 
 
-@dataclass(frozen=True)
+@record
 class LoadedVersion:
     """A version of a program with open sizes; see `size_versions.Version`."""
 
@@ -207,7 +208,7 @@ class LoadedVersion:
     least: Mapping[str, int]
 
 
-@dataclass(frozen=True)
+@record
 class LoadedSizes:
     """A program with open sizes: the text of a function that declares what it takes and gives, and
     its versions; see `SizedCalls`."""
@@ -361,7 +362,7 @@ def _nesting(head: Mapping[str, Any]) -> Structure | None:
     return None if nesting is None else NestedStructure.from_json(nesting)
 
 
-@dataclass(frozen=True)
+@record
 class HeldArray:
     """Memory that an array keeps alive."""
 

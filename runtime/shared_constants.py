@@ -7,9 +7,9 @@ read the same memory, which is made once.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from lamina.dialects.records import record
 from lamina.runtime.buffers import AlignedMemory, MemoryPart
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Memory = AlignedMemory | MemoryPart
 
 
-@dataclass(frozen=True)
+@record
 class Recipe:
     """How a prepared constant is made: a digest of the ops that do, and what they begin with.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from ctypes import c_int64
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import RLock
 from typing import Any
 
 from lamina.dialects.errors import InputError, OutOfMemoryError, UnsupportedError
 from lamina.dialects.logs import topic
+from lamina.dialects.records import mutable_record
 from lamina.dialects.sizes import MOST_SIZE, SizeName
 from lamina.lowering.choose_padding import Padding
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS
@@ -57,7 +58,7 @@ def compact_inputs(slots: Sequence[Slot]) -> frozenset[int]:
     return frozenset(n for n, slot in enumerate(slots) if slot.extents is not None)
 
 
-@dataclass
+@mutable_record
 class Version:
     """Code for some sizes: for exactly these, or for all from `least` up to them but those of
     `numbers`.
@@ -108,7 +109,7 @@ class Version:
         return ", ".join(f"{n} {'=' if n in single else '<='} {s}" for n, s in self.sizes.items())
 
 
-@dataclass
+@mutable_record
 class Sizes(Sequence[Version]):
     """The sizes that a program leaves open, and the versions that calls have made of it so far.
 

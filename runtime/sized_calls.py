@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Protocol
 
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import InputError, OutOfMemoryError
+from lamina.dialects.records import record
 from lamina.dialects.sizes import SizeName
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.runtime.arguments import Structure, array_kind, kind_name
@@ -316,7 +316,7 @@ class Room(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@record
 class _Given:
     """The arrays of a call, their shapes, and the sizes that these are."""
 

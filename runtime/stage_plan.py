@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -11,6 +10,7 @@ from xdsl.dialects.func import CallOp
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.errors import ExecutionError
+from lamina.dialects.records import record
 from lamina.passes.contracts.declared import Declared, arguments_of, results_of, text_of
 from lamina.passes.contracts.entry_attributes import VALUE
 from lamina.passes.contracts.stages import stages_of
@@ -24,7 +24,7 @@ from lamina.runtime.entry import Slot, function_named
 from lamina.runtime.sized_calls import size_array
 
 
-@dataclass(frozen=True)
+@record
 class Step:
     """A call of a stage: what it is passed, by its arguments' names, and what it gives.
 
@@ -58,7 +58,7 @@ class Step:
             held[value] = None
 
 
-@dataclass(frozen=True)
+@record
 class Plan:
     """How values, by their numbers, go from stage to stage.
 

@@ -11,7 +11,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
@@ -20,6 +20,7 @@ from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.modifications import modification
+from lamina.dialects.records import mutable_record
 from lamina.passes.schedule.alternatives import other_schedules
 from lamina.passes.schedule.given_schedules import verify_given
 from lamina.passes.schedule.schedule_texts import give_schedules, parse_schedule, schedule_texts
@@ -43,7 +44,7 @@ FINAL_REPEATS = 30
 Report = Callable[[str], None]
 
 
-@dataclass
+@mutable_record
 class _Kernel:
     """What is known of one kernel: its best schedule, that schedule's time, what is left to try."""
 

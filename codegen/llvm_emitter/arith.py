@@ -75,7 +75,7 @@ def _flags(flags: Any) -> str:
 
 
 def _no_bfloat(op: Operation, value: SSAValue) -> None:
-    if isinstance(types.element_of(value.type), BFloat16Type):
+    if type(types.element_of(value.type)) is BFloat16Type:
         raise unsupported(op, "nothing computes in bf16", "arith.extf to f32 and arith.truncf back")
 
 

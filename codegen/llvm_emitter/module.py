@@ -7,11 +7,9 @@ once.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from xdsl.dialects import func
 from xdsl.dialects.builtin import (
-    DictionaryAttr,
     FunctionType,
     IntegerAttr,
     MemRefType,
@@ -40,7 +38,9 @@ from lamina.codegen.llvm_emitter.writer import (
     unsupported,
 )
 from lamina.codegen.target import Target
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import SHARED
+from lamina.dialects.records import record
 
 EMITTERS: dict[type[Operation], Emitter] = {
     **arith.EMITTERS,
@@ -62,10 +62,13 @@ _METADATA = """!0 = !{i32 1}
 
 UNIT_CHARACTERS = 250_000
 """Of text from which on kernels that follow stand in a module of LLVM's of their own: it translates
-in some 0.1 s, a hundred times what a module takes beside its functions."""
+in some 0.15 s, fifty times what a module takes beside its functions."""
+
+FIRST_UNIT_CHARACTERS = 32_000
+"""Of the first such module: LLVM has work early. Each is half as long again as the one before."""
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmittedModule:
     """LLVM IR text of a program; none where its modules were handed over.
 
@@ -107,7 +110,7 @@ class ProgramEmitter:
     ) -> None:
         self._writer = ModuleWriter(target, options or EmitOptions())
         self._hand_over = hand_over
-        self._size = 0
+        self._size, self._unit_size = 0, FIRST_UNIT_CHARACTERS
         self._added: dict[func.FuncOp, FunctionType] = {}
 
     def add_kernel(self, kernel: func.FuncOp) -> None:
@@ -118,16 +121,24 @@ class ProgramEmitter:
             writer.team_kernels[kernel.sym_name.data] = chunked_loops(kernel)
         _kernel(writer, kernel, "internal" if self._hand_over is None else "hidden")
         self._size += len(writer.functions[-1])
-        if self._hand_over is not None and self._size > UNIT_CHARACTERS:
-            self._hand_over(_unit(writer))
-            self._size = 0
+        if self._size > self._unit_size:
+            self._finish_unit()
+
+    def _finish_unit(self) -> None:
+        """Hands over the kernels that were added since this was done last."""
+        if self._hand_over is not None:
+            self._hand_over(_unit(self._writer))
+            self._size, self._unit_size = 0, min(self._unit_size * 3 // 2, UNIT_CHARACTERS)
 
     def finish(self, module: ModuleOp) -> EmittedModule:
         """Writes what is left of the program in whose module the kernels stand."""
         writer = self._writer
         if writer.options.openmp:
-            # A text of scheduled kernels may have teams without the notes that passes make.
-            writer.team_kernels |= parallel.team_kernels(module)
+            # A text of scheduled kernels may have teams without the notes that passes make. What
+            # was added is a kernel, which calls none.
+            functions = [f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)]
+            others = [f for f in functions if f not in self._added]
+            writer.team_kernels |= parallel.team_kernels(module, others)
         writer.uses_tiles = tiles.are_used(module, writer.target)
         callers: list[func.FuncOp] = []
         for op in module.body.block.ops:
@@ -139,6 +150,8 @@ class ProgramEmitter:
                 self.add_kernel(op)
             else:
                 assert op.function_type is self._added[op], "changed behind its code"
+        if self._size > FIRST_UNIT_CHARACTERS:  # so that both are translated at once
+            self._finish_unit()
         entries: list[str] = []
         for op in callers:
             if "lamina.entry" in op.attributes:
@@ -194,10 +207,10 @@ def _parameter_attributes(op: func.FuncOp, number: int) -> str:
     if not isinstance(op.body.block.args[number].type, MemRefType):
         return ""
     text = " nonnull"
-    given = op.arg_attrs.data[number] if op.arg_attrs is not None else DictionaryAttr({})
-    if isinstance(given.data.get("llvm.noalias"), UnitAttr):
+    given = op.arg_attrs.data[number].data if op.arg_attrs is not None else {}
+    if isinstance(given.get("llvm.noalias"), UnitAttr):
         text = " noalias" + text
-    alignment = given.data.get("llvm.align")
+    alignment = given.get("llvm.align")
     if isinstance(alignment, IntegerAttr):
         text += f" align {alignment.value.data}"
     return text

@@ -7,7 +7,7 @@ is shared out (`shared_loops.py`). Outside of teams, or without an OpenMP runtim
 what one thread does.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 from xdsl.dialects import func, scf
@@ -58,21 +58,22 @@ SHARED_OPS = (scf.ParallelOp, SingleOp, BarrierOp, ThreadOp, NumThreadsOp)
 """What a kernel does together with the other threads of a team, or apart from them."""
 
 
-def team_kernels(module: ModuleOp) -> dict[str, int]:
-    """The kernels that some team calls and that need to know their thread: names, and how many of
-    their loops are taken in chunks."""
+def team_kernels(module: ModuleOp, callers: Iterable[func.FuncOp]) -> dict[str, int]:
+    """The kernels that some team of these functions calls and that need to know their thread:
+    names, and how many of their loops are taken in chunks."""
     functions = {
         f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
     }
     found: set[str] = set()
-    for team in ops_of(module, TeamOp):
-        for call in ops_of(team, func.CallOp):
-            if not isinstance(call.parent_op(), SingleOp):
-                found.add(call.callee.root_reference.data)
+    for caller in callers:
+        for team in ops_of(caller, TeamOp):
+            for call in ops_of(team, func.CallOp):
+                if not isinstance(call.parent_op(), SingleOp):
+                    found.add(call.callee.root_reference.data)
     return {
         name: chunked_loops(functions[name])
         for name in found & functions.keys()
-        if any(isinstance(op, SHARED_OPS) for op in functions[name].body.ops)
+        if any(type(op) in SHARED_OPS for op in block_ops(functions[name].body.block))
     }
 
 

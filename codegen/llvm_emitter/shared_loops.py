@@ -178,7 +178,7 @@ def emit_numbers(w: FunctionWriter, record: str, loops: int) -> str:
 def chunked_loops(kernel: func.FuncOp) -> int:
     """How many loops of a kernel are taken in chunks."""
     return sum(
-        isinstance(op, scf.ParallelOp) and CHUNK in op.attributes
+        CHUNK in op.attributes and isinstance(op, scf.ParallelOp)
         for op in block_ops(kernel.body.block)
     )
 

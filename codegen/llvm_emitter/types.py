@@ -46,14 +46,17 @@ MOST_LANES = MOST_VECTOR_BITS // 8
 _MANGLED = {"half": "f16", "float": "f32", "double": "f64"}
 
 
+_OF_ELEMENTS = frozenset({VectorType, MemRefType})
+
+
 def scalar_type(element: Attribute) -> str:
     """LLVM's register type for a scalar type; UnsupportedError for any other type."""
     if found := _FLOATS.get(type(element)):
         return found[0]
+    if type(element) is IndexType:
+        return "i64"
     if isinstance(element, IntegerType) and element.width.data in _INTEGER_BITS:
         return f"i{element.width.data}"
-    if isinstance(element, IndexType):
-        return "i64"
     raise UnsupportedError(
         "codegen", "no machine type for this type", types=[str(element)], nearest="f32, i32, index"
     )
@@ -97,7 +100,7 @@ def lanes(type_: Attribute) -> int:
 
 def element_of(type_: Attribute) -> Attribute:
     """The element type of a vector or memref, or the type itself."""
-    return type_.element_type if isinstance(type_, (VectorType, MemRefType)) else type_
+    return type_.element_type if type(type_) in _OF_ELEMENTS else type_  # pyright: ignore
 
 
 def element_bits(element: Attribute) -> int:
@@ -165,7 +168,7 @@ def bfloat16_bits(value: float) -> int:
 
 
 def _scalar_literal(value: float | int, element: Attribute) -> str:
-    if isinstance(element, BFloat16Type):
+    if type(element) is BFloat16Type:
         return str(bfloat16_bits(float(value)))
     llvm = scalar_type(element)
     if type(element) in _FLOATS:

@@ -18,9 +18,10 @@ from lamina.codegen.target import Target
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.places import place_of
+from lamina.dialects.records import record
 
 
-@dataclass(frozen=True, slots=True)
+@record
 class EmitOptions:
     """`openmp`: teams are started by `GOMP_parallel`; otherwise they are the calling thread.
 

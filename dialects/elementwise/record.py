@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import KW_ONLY
 from typing import Literal
+
+from lamina.dialects.records import record
 
 Promotion = Literal[
     "promoting",
@@ -26,7 +28,7 @@ SPECIAL_OP = "loop.special"
 """The op of loop bodies for functions that `math` has no op for; it names the function."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@record
 class Elementwise:
     """The names of one elementwise function, and what is known of it besides.
 
@@ -34,6 +36,7 @@ class Elementwise:
     implementation there, found by `name`. What a layer lists, it derives from these records.
     """
 
+    _: KW_ONLY
     name: str
     """The primitive (`prims.NAME`), the function of `loop.special` and that of the vector math."""
     operands: int = 1

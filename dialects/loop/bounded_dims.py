@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import combinations
 
 from xdsl.dialects import arith, func
@@ -42,9 +42,10 @@ from lamina.dialects.loop.outside_values import (
 from lamina.dialects.loop.position_bounds import bound_below, comparisons
 from lamina.dialects.loop.reached_bounds import read_within
 from lamina.dialects.loop.zero_axes import axis_alone
+from lamina.dialects.records import mutable_record
 
 
-@dataclass
+@mutable_record
 class _Facts:
     """What is known of the memory of a kernel, by what names it."""
 
@@ -169,8 +170,9 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
     if facts.wide and (cut := cut_of(nest)) is not None:
         found[cut[0]] = {Bound(True, Linear.dim(FIRST_COUNT + cut[1]))}
     for dim in inner:
-        for bound in _candidates(nest, dim, facts):
-            answers = _answers(nest, dim, bound, facts)
+        compared = comparisons(nest, dim, facts.counts)
+        for bound in _candidates(nest, dim, compared, facts):
+            answers = _answers(bound, compared)
             given = body.outside(dim, answers, _reads_at(nest, dim, bound, facts))
             if nest.is_pointwise:
                 _note(nest, dim, bound, given, facts)
@@ -233,10 +235,12 @@ def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: _Facts) 
             facts.outside.setdefault(memory, {})[axes[0], bound] = value
 
 
-def _candidates(nest: GenericOp, dim: int, facts: _Facts) -> list[Bound]:
+def _candidates(
+    nest: GenericOp, dim: int, compared: Mapping[SSAValue, Bound], facts: _Facts
+) -> list[Bound]:
     """Bounds of a dimension that comparisons of the body set, or what it reads has."""
     found: dict[Bound, None] = {}
-    for bound in comparisons(nest, dim, facts.counts).values():
+    for bound in compared.values():
         found |= dict.fromkeys((bound, Bound(not bound.is_upper, bound.form)))
     for one, other in combinations(list(found), 2):  # a mask of several has what is around them
         if one.is_upper == other.is_upper:
@@ -360,10 +364,10 @@ def _bounds_of_readers(
     return result
 
 
-def _answers(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[SSAValue, bool]:
-    """The comparisons of a body that come out the same at all positions outside a bound."""
+def _answers(bound: Bound, compared: Mapping[SSAValue, Bound]) -> dict[SSAValue, bool]:
+    """Of comparisons in a body those that come out the same at all positions outside a bound."""
     answers: dict[SSAValue, bool] = {}
-    for value, own in comparisons(nest, dim, facts.counts).items():
+    for value, own in compared.items():
         if bound.outside_is_outside(own):
             answers[value] = False
         elif bound.outside_is_inside(own):

@@ -177,6 +177,6 @@ class ReshapeOp(IRDLOperation):
 
 def before_reshapes(value: SSAValue) -> SSAValue:
     """What a chain of `loop.reshape` begins with: the same elements, as they were made."""
-    while isinstance(value.owner, ReshapeOp):
-        value = value.owner.source
+    while type(made := value.owner) is ReshapeOp:
+        value = made.source
     return value

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
 from xdsl.ir import Attribute, Operation
@@ -174,8 +175,13 @@ def set_interleaved(nest: Operation) -> None:
 
 def _note(nest: Operation, said: KernelNest) -> None:
     nest.attributes.pop(NEST, None)
-    if said != KernelNest():
-        nest.attributes[NEST] = NestAttr(said)
+    if said != _SAYS_NOTHING:
+        nest.attributes[NEST] = _attribute(said)
+
+
+@lru_cache(maxsize=1024)
+def _attribute(said: KernelNest) -> NestAttr:
+    return NestAttr(said)
 
 
 def verify_nest_note(op: GenericOp, note: Attribute) -> None:

@@ -6,9 +6,10 @@ Names are for people, in listings and messages: no pass decides by them.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from xdsl.dialects.builtin import ArrayAttr, StringAttr
-from xdsl.ir import Operation
+from xdsl.ir import Attribute, Operation
 from xdsl.utils.exceptions import VerifyException
 
 LABEL = "lamina.op"
@@ -29,8 +30,13 @@ def names_of(op: Operation) -> tuple[str, ...]:
 def set_names(op: Operation, names: Sequence[str]) -> None:
     """Note the ops of the program that an op computes, if there are any."""
     if names:
-        one, *others = map(StringAttr, names)
-        op.attributes[LABEL] = ArrayAttr([one, *others]) if others else one
+        op.attributes[LABEL] = _label(*names)
+
+
+@lru_cache(maxsize=1024)
+def _label(*names: str) -> Attribute:
+    one, *others = map(StringAttr, names)
+    return ArrayAttr([one, *others]) if others else one
 
 
 def label_of(op: Operation) -> str:

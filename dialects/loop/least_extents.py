@@ -23,7 +23,7 @@ LEAST_EXTENTS = "lamina.least_extents"
 def least_extents_of(nest: GenericOp) -> tuple[int, ...]:
     """The least extent of each dimension; its extent where nothing is noted."""
     noted = nest.attributes.get(LEAST_EXTENTS)
-    if not isinstance(noted, DenseArrayBase):
+    if noted is None or not isinstance(noted, DenseArrayBase):
         return tuple(nest.extents)
     return tuple(int(number) for number in noted.get_values())
 

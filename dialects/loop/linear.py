@@ -126,10 +126,10 @@ class Linear:
 def linear(expr: AffineExpr, extents: Sequence[int]) -> Linear | None:
     """The linear form of an affine expression over a domain, or None if it has none."""
     match expr:
-        case AffineConstantExpr():
-            return Linear((), expr.value)
         case AffineDimExpr():
             return Linear.dim(expr.position)
+        case AffineConstantExpr():
+            return Linear((), expr.value)
         case AffineBinaryOpExpr():
             left, right = linear(expr.lhs, extents), linear(expr.rhs, extents)
             if left is None or right is None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects.builtin import (
@@ -38,6 +37,7 @@ from lamina.dialects.loop.body_ops import Shaped, YieldOp, element_type, yielded
 from lamina.dialects.loop.index_maps import verify_map
 from lamina.dialects.loop.segments import array64, index_maps
 from lamina.dialects.loop.syntax import parse_map, print_map
+from lamina.dialects.records import mutable_record
 from lamina.dialects.sizes import Extent
 
 
@@ -251,7 +251,7 @@ def print_carried(printer: Printer, op: OrderedNest, carries: Iterable[Attribute
     print_body(printer, op)
 
 
-@dataclass
+@mutable_record
 class Carried:
     """What `print_carried` prints: values carried, buffers or types of results, and the rest."""
 

@@ -79,6 +79,8 @@ NOT_PACKED = Packing()
 def packing_of(nest: Operation) -> Packing:
     """How a nest reads its operands."""
     found = nest.attributes.get(PACKING)
+    if found is None:
+        return NOT_PACKED
     return found.data if isinstance(found, PackingAttr) else NOT_PACKED
 
 

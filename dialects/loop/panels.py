@@ -28,7 +28,7 @@ def lanes_of(expr: AffineExpr) -> Panels | None:
 
 
 def _divided(expr: AffineExpr, kind: AffineBinaryOpKind) -> Panels | None:
-    if not isinstance(expr, AffineBinaryOpExpr) or expr.kind != kind:
+    if type(expr) is not AffineBinaryOpExpr or expr.kind != kind:
         return None
     if not isinstance(expr.lhs, AffineDimExpr) or not isinstance(expr.rhs, AffineConstantExpr):
         return None

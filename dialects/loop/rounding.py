@@ -25,9 +25,12 @@ tiles read, which take them for zeros, as the instruction of x86 does that round
 of a softmax that only products read (`flush-exponentials`)."""
 
 
+_HALF = frozenset({BFloat16Type, Float16Type})
+
+
 def is_half(kind: Attribute) -> bool:
     """Whether a type is f16 or bf16, which are computed in f32."""
-    return isinstance(kind, BFloat16Type | Float16Type)
+    return type(kind) in _HALF
 
 
 def mark_implicit(op: Operation) -> None:

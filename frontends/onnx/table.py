@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from lamina.dialects.records import record
 from lamina.frontends.onnx.values import Held
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ NEWEST_OPSET = 28
 """The importers were written against ops up to this opset."""
 
 
-@dataclass(frozen=True)
+@record
 class Row:
     """An importer and the versions of the op (the opsets where it last changed) that it is for."""
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import mutable_record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
 from lamina.lowering.einsum_terms import einsum_terms
 from lamina.lowering.tensor_types import element_of, is_integer, shape_of
 
 
-@dataclass
+@mutable_record
 class Term:
     """An operand and the label of each of its dimensions, as `einsum_terms` gives them."""
 

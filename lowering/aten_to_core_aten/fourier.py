@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import ComplexType, f32
 from xdsl.ir import SSAValue
 
+from lamina.dialects.records import mutable_record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.complex import conjugate
 from lamina.lowering.aten_to_core_aten.table import CoreBuilder, lowers
@@ -34,7 +34,7 @@ _SCALING = {
 """torch's number of a normalization, by its name and whether the transform is a forward one."""
 
 
-@dataclass
+@mutable_record
 class Transform:
     """A call of torch.fft: the input in a float dtype, the dimensions, the sizes wanted there."""
 

@@ -8,14 +8,13 @@ one more result. What a loop carries keeps its size in all rounds.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.control import CondOp, RegionOp, ScanOp, YieldOp
 from lamina.dialects.control.scan import stacked
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
@@ -29,7 +28,7 @@ BoundBlock = Callable[[Block, State, Callable[[Operation], None]], None]
 _TENSOR_OF_NUMBER = TensorType(i64, [])
 
 
-@dataclass
+@mutable_record
 class _Region:
     """A region behind being bounded: what it knows, its counts, and the tensors that it yields."""
 

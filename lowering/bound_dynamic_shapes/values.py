@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import TypeAlias
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.lowering.tensor_types import shape_of
 
 Count: TypeAlias = SSAValue | None
@@ -106,7 +106,7 @@ class Sum:
         return hash((frozenset(self.factors.items()), self.offset))
 
 
-@dataclass
+@mutable_record
 class State:
     """What is known in the middle of a function, by values of the program as written."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects import affine, arith, tensor
 from xdsl.dialects.builtin import IndexType, TensorType, f32, i64
@@ -20,6 +20,7 @@ from lamina.dialects.linalg import IndexOp
 from lamina.dialects.linalg.elementwise_bools import PLAIN
 from lamina.dialects.linalg.structured_text import element_of
 from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.records import mutable_record
 from lamina.lowering import scalar
 from lamina.lowering.linalg_to_loop.linalg_number_arguments import tensor_behind
 from lamina.lowering.linalg_to_loop.table import LinalgBuilder
@@ -37,7 +38,7 @@ def indices_of(op: tensor.ExtractOp | tensor.InsertOp) -> Sequence[SSAValue]:
     return op.indices
 
 
-@dataclass
+@mutable_record
 class Captured:
     """What a body takes from around it, but constants: numbers, with what holds them, tensors."""
 
@@ -107,7 +108,7 @@ def scalar_op(inner: Body, op: Operation, operands: Sequence[SSAValue]) -> list[
     ]
 
 
-@dataclass
+@mutable_record
 class BodyCopy:
     """Copies ops of a body into a nest: `values` says what its values have become."""
 

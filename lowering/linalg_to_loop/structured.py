@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith
@@ -14,6 +13,7 @@ from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineExpr, Affine
 from lamina.dialects.linalg import GenericOp as LinalgGenericOp
 from lamina.dialects.linalg import IndexOp
 from lamina.dialects.loop.rounding import is_half
+from lamina.dialects.records import mutable_record
 from lamina.lowering import scalar
 from lamina.lowering.linalg_to_loop.bodies import BodyCopy, Captured, captured_by, needed_for
 from lamina.lowering.linalg_to_loop.folds import Fold, depends_on, fold_of
@@ -35,7 +35,7 @@ def _generic(op: LinalgGenericOp, b: LinalgBuilder) -> list[SSAValue]:
     return nest.lowered()
 
 
-@dataclass
+@mutable_record
 class Structured:
     """A structured op: operands, the map of each, `parallel` or `reduction`, and the body."""
 

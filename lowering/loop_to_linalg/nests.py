@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, tensor
@@ -25,6 +24,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, SpecialOp, YieldOp
 from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.linear import linear
 from lamina.dialects.loop.monoid import COMBINE, Monoid
+from lamina.dialects.records import mutable_record
 from lamina.lowering.loop_to_linalg.reads import insert, operand_of
 from lamina.lowering.loop_to_linalg.reshapes import reshaped
 from lamina.lowering.prims_to_loop.table import Body
@@ -57,7 +57,7 @@ def nest_as_linalg(op: GenericOp) -> list[SSAValue]:
     return [made[result] for result in range(len(op.res))]
 
 
-@dataclass
+@mutable_record
 class _Part:
     """Results of a nest that leave out the same dimensions."""
 

@@ -130,7 +130,7 @@ class LoopBuilder(Builder):
             if size_values.get() is not None and isinstance(kind, IndexType | IntegerType):
                 return
             raise self.refuse(f"a value of type {kind} (sizes must be known when compiling)")
-        if isinstance(kind.element_type, ComplexType) and self.anchor.name not in COMPLEX:
+        if type(kind.element_type) is ComplexType and self.anchor.name not in COMPLEX:
             raise self.refuse("loop nests hold no complex numbers", "split-complex before it")
         if DYNAMIC_INDEX in kind.get_shape():
             raise self.refuse("dynamic dimensions have no loop nest yet", "static shapes")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 from lamina.dialects import core_aten
 from lamina.dialects.errors import LaminaError
 from lamina.dialects.loop.rounding import mark_implicit
+from lamina.dialects.records import mutable_record
 from lamina.dialects.stablehlo.op import HloOp
 from lamina.lowering.conversion import Conversion
 from lamina.lowering.core_aten_to_prims.table import LOWERINGS as CORE_LOWERINGS
@@ -106,7 +106,7 @@ def limitations() -> dict[str, str]:
     return {row[0]: row[1] for row in rows}
 
 
-@dataclass
+@mutable_record
 class HloConversion(Conversion):
     """A conversion whose ops hold regions that go down with them, and of two dialects."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, FunctionType, StringAttr, TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, BlockArgument, Operation, Region, SSAValue
 
+from lamina.dialects.records import mutable_record
 from lamina.lowering.stages.explicit_sizes import with_explicit_size
 from lamina.lowering.stages.size_names import SizeNames, equal_sizes
 from lamina.lowering.stages.size_operands import is_size_query
@@ -16,7 +17,7 @@ from lamina.passes.contracts.argument_sizes import DIMS
 from lamina.passes.contracts.declared import Declared, arguments_of
 
 
-@dataclass
+@mutable_record
 class Cut:
     """A function in two parts.
 
@@ -66,7 +67,7 @@ def _acts(op: Operation) -> bool:
     return not op.name.startswith("arith.") and not is_size_query(op)
 
 
-@dataclass
+@mutable_record
 class _Crossing:
     """What ops take that stands in front of them."""
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr, TensorType, i64
 from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
+from lamina.dialects.records import mutable_record
 from lamina.dialects.sizes import (
     Extent,
     Range,
@@ -33,7 +34,7 @@ from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, UnequalSizes
 from lamina.passes.refusal import invalid
 
 
-@dataclass
+@mutable_record
 class SizeNames:
     """The sizes of a program: those of its arguments, and those that stages give."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.dialects.builtin import ArrayAttr, IntAttr, IntegerAttr, ModuleOp, StringAttr, TensorType
@@ -11,7 +11,7 @@ from xdsl.dialects.func import FuncOp
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.errors import LaminaError, UnsupportedError
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
 from lamina.lowering.bound_dynamic_shapes.program import bound_function
 from lamina.lowering.bound_dynamic_shapes.values import State
@@ -36,7 +36,7 @@ class Count:
     most: int | None
 
 
-@dataclass
+@mutable_record
 class Trial:
     """A function that was tried: the op that is refused, or the copy that is bounded.
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from xdsl.context import Context
@@ -21,6 +21,7 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects import aten, prims
 from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.op_list import list_ops
+from lamina.dialects.records import mutable_record
 from lamina.dialects.source_layers import marks_linalg
 from lamina.passes.calls.callee_programs import (
     callee_of,
@@ -72,7 +73,7 @@ def outline_callees(module: ModuleOp) -> None:
             function.erase()
 
 
-@dataclass
+@mutable_record
 class _Callee:
     """A program beside its callers, and the function that it was.
 

@@ -72,7 +72,7 @@ def verify_layer(
     verify_entries(module, name)
     verify_stages(module)
     _verify_sizes(module)
-    _refuse_unaddressable(ops)
+    verify_addressable(ops)
     patterns = (*allow, *allowed_ops(module))
     has_stages = name in STAGED_LAYERS and bool(stages_of(module))
     for op in ops:
@@ -156,12 +156,8 @@ def allow_ops(module: ModuleOp, names: Iterable[str]) -> None:
         module.attributes[ALLOW] = ArrayAttr([StringAttr(name) for name in merged])
 
 
-def verify_addressable(module: ModuleOp) -> None:
+def verify_addressable(ops: Iterable[Operation]) -> None:
     """Refuse tensors and buffers whose bytes an i64 does not count."""
-    _refuse_unaddressable(list_ops(module))
-
-
-def _refuse_unaddressable(ops: Iterable[Operation]) -> None:
     seen: set[int] = set()  # by identity: few types are made, and hashing one takes long
     for op in ops:
         for value in (*op.results, *(_arguments(op) if op.regions else ())):

@@ -247,6 +247,8 @@ def _verify_kind(declared: Declared, layer: str) -> None:
     if declared.kind == "extern" and "lamina.signature" not in declared.entries:
         raise declared.refuse("of kind extern it needs lamina.signature")
     signature = declared.entries.get("lamina.signature")
+    if signature is None:
+        return
     if isinstance(signature, StringAttr) and (fault := signature_fault(signature.data)):
         raise declared.refuse(f"lamina.signature: {fault}")
 

@@ -199,6 +199,16 @@ def verify_state(module: ModuleOp, name: str) -> None:
         raise InputError(f"{name}: the program is {found.value} by now; the pass takes {wanted}")
 
 
+def asks_the_same(one: str, other: str) -> bool:
+    """Whether `verify_state` asks the same of a program in front of two passes."""
+    return (
+        _LATE.get(one) == _LATE.get(other)
+        and (one in _OF_STAGES) == (other in _OF_STAGES)
+        and (one in _OF_OPEN_NESTS) == (other in _OF_OPEN_NESTS)
+        and not one.startswith("verify-")
+    )
+
+
 def _refuse_open_nests(module: ModuleOp, name: str) -> None:
     """Kernels are formed of nests whose extents are numbers."""
     from xdsl.dialects import func

@@ -9,7 +9,7 @@ another one there is refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import reduce
 from itertools import islice, product
 from typing import Any
@@ -21,6 +21,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control import CondOp, RegionOp, RepeatOp, ScanOp
 from lamina.dialects.errors import InputError
+from lamina.dialects.records import mutable_record
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import show
@@ -60,7 +61,7 @@ class UnequalSizesError(InputError):
     pairs: tuple[Assumption, ...] = ()
 
 
-@dataclass
+@mutable_record
 class SymbolicShapes:
     """Shapes of tensors and values of integers, as far as they follow from sizes of arguments."""
 

@@ -8,6 +8,7 @@ there; those that are must be legal as they stand, or as `choose-schedule` compl
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from xdsl.context import Context
 from xdsl.dialects import func, memref
@@ -15,8 +16,10 @@ from xdsl.dialects.builtin import ModuleOp
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.op_list import list_ops
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.contracts.kernel_memory import verify_kernel_memory
@@ -46,14 +49,16 @@ class VerifyBufferizedPass(ModulePass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_entries(op, "bufferized")
-        verify_addressable(op)
-        verify_calls(op)
+        functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
+        listed = {f: list_ops(f) for f in functions}
+        verify_addressable(chain.from_iterable(listed.values()))
+        verify_calls(listed)
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp) or not function.body.blocks:
                 raise invalid(function, "functions with bodies stand at module level")
             verify_signature(function)
             if ENTRY in function.attributes:
-                verify_entry(function)
+                verify_entry(function, listed[function])
             elif KERNEL in function.attributes:
                 _verify_kernel(function, is_open=self.open)
             else:

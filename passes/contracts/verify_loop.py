@@ -42,6 +42,7 @@ from lamina.dialects.loop import (
     YieldOp,
 )
 from lamina.dialects.loop.nest import OrderedNest
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.schema.grammar import ELEMENT_NAMES, ELEMENT_TYPES
 from lamina.dialects.sizes import quotients
 from lamina.passes.contracts.argument_sizes import NUMBERS, has_open_sizes
@@ -98,7 +99,7 @@ class VerifyLoopPass(ModulePass):
         op.verify()
         verify_between_ops(op)
         verify_entries(op, "scheduled" if self.buffers else "loop")
-        verify_addressable(op)
+        verify_addressable(list_ops(op))
         for function in op.body.block.ops:
             if not isinstance(function, func.FuncOp):
                 raise invalid(function, "only functions may stand at module level")
@@ -134,7 +135,7 @@ class VerifyLoopPass(ModulePass):
             if kind.element_type not in ELEMENT_TYPES:
                 known = ", ".join(ELEMENT_NAMES)
                 raise invalid(op, f"{kind} has elements that no code is made for, only: {known}")
-            if isinstance(kind.element_type, ComplexType) and not isinstance(op, COMPLEX_OPS):
+            if type(kind.element_type) is ComplexType and not isinstance(op, COMPLEX_OPS):
                 raise invalid(op, f"{kind} has complex elements, which loop nests do not compute")
 
 

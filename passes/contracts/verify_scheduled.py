@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
+from itertools import chain
 
 from xdsl.context import Context
-from xdsl.dialects import func, scf
+from xdsl.dialects import func, memref, scf
 from xdsl.dialects.builtin import (
     DenseArrayBase,
     IntegerAttr,
@@ -31,14 +32,14 @@ from lamina.dialects.loop import (
 )
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.loop.team import BACKWARD, CHUNK, SHARED
-from lamina.dialects.op_list import list_ops, ops_of
+from lamina.dialects.op_list import instances, list_ops
 from lamina.passes.calls.callee_programs import CALLEE
 from lamina.passes.contracts.contracts import verify_addressable
 from lamina.passes.contracts.entry_attributes import verify_entries
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.memory.plan_scratch import SCRATCH, stack_bytes
+from lamina.passes.memory.plan_scratch import SCRATCH, bytes_of
 from lamina.passes.parallel.team_steps import is_shared
 from lamina.passes.refusal import invalid
 
@@ -79,11 +80,12 @@ class VerifyScheduledPass(EntryPass):
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         verify_entries(op, "scheduled")
-        verify_addressable(op)
-        verify_calls(op)
         kernels = {
             f.sym_name.data: f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)
         }
+        listed = {f: list_ops(f) for f in kernels.values()}
+        verify_addressable(chain.from_iterable(listed.values()))
+        verify_calls(listed)
         for name, kernel in kernels.items():
             if not kernel.body.blocks:
                 raise invalid(kernel, f"@{name} is declared without a body")
@@ -96,12 +98,13 @@ class VerifyScheduledPass(EntryPass):
             if not isinstance(function, func.FuncOp):
                 raise invalid(function, "stands at module level, where functions are")
             verify_signature(function)
+            ops = listed[function]
             if ENTRY in function.attributes or CALLEE in function.attributes:
-                verify_entry(function)
-                for team in ops_of(function, TeamOp):
+                verify_entry(function, ops)
+                for team in instances(ops, TeamOp):
                     _verify_team(team.body.block, may_be_shared)
             elif KERNEL in function.attributes:
-                _verify_kernel(function)
+                _verify_kernel(function, ops)
                 if SHARED in function.attributes and not may_be_shared(function.sym_name.data):
                     raise invalid(function, f"{SHARED}: a team cannot run this kernel together")
             else:
@@ -125,15 +128,13 @@ def verify_signature(function: func.FuncOp) -> None:
         raise invalid(function, f"@{function.sym_name.data} returns values; results are arguments")
 
 
-def verify_calls(module: ModuleOp) -> None:
+def verify_calls(listed: Mapping[func.FuncOp, Sequence[Operation]]) -> None:
     """Entries, and what they call, call kernels and callees of the module, without a circle;
-    kernels call nothing, themselves least of all."""
-    functions = {
-        f.sym_name.data: f for f in block_ops(module.body.block) if isinstance(f, func.FuncOp)
-    }
+    kernels call nothing, themselves least of all. Takes its functions with all of their ops."""
+    functions = {f.sym_name.data: f for f in listed}
     edges: dict[str, dict[str, func.CallOp]] = {}
-    for function in functions.values():
-        for op in ops_of(function, func.CallOp):
+    for function, ops in listed.items():
+        for op in instances(ops, func.CallOp):
             name = op.callee.root_reference.data
             if KERNEL in function.attributes:
                 raise invalid(op, f"calls @{name} in a kernel; only entries call kernels")
@@ -151,9 +152,9 @@ def verify_calls(module: ModuleOp) -> None:
         ) from None
 
 
-def verify_entry(function: func.FuncOp) -> None:
-    """An entry only calls kernels, in branches and loops."""
-    for op in list_ops(function)[1:]:
+def verify_entry(function: func.FuncOp, ops: Sequence[Operation]) -> None:
+    """An entry, of these ops with itself, only calls kernels, in branches and loops."""
+    for op in ops[1:]:
         if op.name not in ENTRY_OPS:
             raise invalid(
                 op,
@@ -204,10 +205,10 @@ def _verify_team(block: Block, may_be_shared: Callable[[str], bool]) -> None:
             )
 
 
-def _verify_scratch(function: func.FuncOp) -> None:
+def _verify_scratch(function: func.FuncOp, ops: Sequence[Operation]) -> None:
     """What is noted of a kernel's stack is what it allocates, and fits."""
     noted = function.attributes.get(SCRATCH)
-    taken = stack_bytes(function)
+    taken = bytes_of(instances(ops, memref.AllocaOp))
     if noted is None:
         if taken > STACK_BYTES:
             raise invalid(
@@ -227,10 +228,10 @@ def _verify_scratch(function: func.FuncOp) -> None:
         )
 
 
-def _verify_kernel(function: func.FuncOp) -> None:
-    _verify_scratch(function)
+def _verify_kernel(function: func.FuncOp, ops: Sequence[Operation]) -> None:
+    _verify_scratch(function, ops)
     allowed: set[type[Operation]] = set()
-    for op in list_ops(function)[1:]:
+    for op in ops[1:]:
         if type(op) not in allowed:
             _verify_kind(op, function)
             allowed.add(type(op))

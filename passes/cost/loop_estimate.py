@@ -10,7 +10,7 @@ conflicts of cache sets and the order of memory accesses are not in it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import ceil, log2
 
 from xdsl.dialects import arith, memref, scf, vector
@@ -22,7 +22,7 @@ from lamina.codegen.roofline import Roofline
 from lamina.codegen.target import Target
 from lamina.dialects.loop.scheduled import GatherOp, PrefetchOp
 from lamina.dialects.loop.tiles import TileDotOp, TileLoadOp, TileStoreOp
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.fusion_cost import op_cost
 from lamina.passes.cost.loop_traffic import Access, Level, fetched, fits
 from lamina.passes.cost.loop_trips import LOOPS, share, trips
@@ -91,7 +91,7 @@ def estimate_loops(kernel: FuncOp, target: Target) -> LoopEstimate:
     return LoopEstimate(cycles, moved, threads, 1e9 * seconds + forks)
 
 
-@dataclass
+@mutable_record
 class _Took:
     """Cycles of one round of a block, those of ops to be run in front of its loop, and by chains:
     `ready` has when values are there that depend on what the round begins with."""

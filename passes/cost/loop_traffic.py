@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.fusion_cost import value_bytes
 
 
@@ -31,7 +31,7 @@ class Access:
     writes: int = 0
 
 
-@dataclass
+@mutable_record
 class Level:
     """A loop, or the kernel (None): its rounds, and what one round touches and runs."""
 

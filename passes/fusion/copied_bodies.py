@@ -7,12 +7,13 @@ memory is worth the code. Moving a body into its only reader copies nothing, and
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.ir_links import replace_uses
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.records import mutable_record
 from lamina.passes.cost.fusion_limits import MAX_COPIED_OPS
 from lamina.passes.fusion.fusion_decisions import Decision
 from lamina.passes.loop.body_folding import simplify_body
@@ -21,7 +22,7 @@ from lamina.passes.loop.loop_rewriting import erase_if_dead
 from lamina.passes.loop.position_choices import settle_choices
 
 
-@dataclass
+@mutable_record
 class CopiedBodies:
     """For the bodies of a function: the ops that are copies, and their size when last simplified.
 

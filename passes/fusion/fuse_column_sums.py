@@ -9,7 +9,7 @@ the kernel's last nests join those.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 
 from xdsl.dialects import func
@@ -21,6 +21,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
+from lamina.dialects.records import mutable_record
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import MIN_PARALLEL_ROWS, SERIAL_WORK
 from lamina.passes.cost.fusion_limits import SUM_TASKS as TASKS
@@ -49,7 +50,7 @@ class FuseColumnSumsPass(FusionPassBase):
         _Fusing(function.body.block, machine, log).run()
 
 
-@dataclass
+@mutable_record
 class _Walk:
     """A kernel and the nests that sum over its rows, with what they agreed on."""
 

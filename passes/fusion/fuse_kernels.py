@@ -192,7 +192,7 @@ class _Grouping:
         members = self._members(cluster)
         if are_apart(members, [op]):
             return SIZES_APART
-        reshaped = [before_reshapes(v).owner for v in op.operands if isinstance(v.owner, ReshapeOp)]
+        reshaped = [before_reshapes(v).owner for v in op.operands if type(v.owner) is ReshapeOp]
         if any(maker in members for maker in reshaped):
             return Refusal("a reshape between them has no linear index map")
         if not self.graph.adjacent(cluster, own):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from math import prod
 from typing import TextIO
 
@@ -13,7 +13,7 @@ from xdsl.ir import Operation, SSAValue
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.labels import label_of
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.fusion_cost import body_cost, value_bytes
 from lamina.passes.cost.fusion_estimate import Estimate
 from lamina.passes.cost.fusion_model import estimate
@@ -36,7 +36,7 @@ class Refusal(Decision):
         super().__init__(False, reason, estimate)
 
 
-@dataclass
+@mutable_record
 class DecisionLog:
     """Prints one line for each pair that a pass looked at, if it is asked to."""
 

@@ -28,10 +28,9 @@ def override(op: object) -> str | None:
 
     Raises InputError for any other value.
     """
-    if not isinstance(op, Operation):
-        return None
-    mark = op.attributes.get(FUSE)
-    if mark is None:
+    attributes = getattr(op, "attributes", None)  # which a block, the owner of arguments, has not
+    mark = None if attributes is None else attributes.get(FUSE)
+    if mark is None or not isinstance(op, Operation):
         return None
     if isinstance(mark, StringAttr) and mark.data in VALUES:
         return mark.data

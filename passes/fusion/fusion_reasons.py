@@ -8,10 +8,11 @@ that no pass had looked at.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from xdsl.dialects.builtin import ArrayAttr, DenseArrayBase, StringAttr
-from xdsl.ir import Block, Operation
+from xdsl.ir import Attribute, Block, Operation
 
 from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.ir_links import block_ops
@@ -55,7 +56,12 @@ def set_reason_texts(kernel: Operation, texts: Sequence[str]) -> None:
     """Say why a kernel was not joined with others, or nothing of it."""
     kernel.attributes.pop(NOT_FUSED, None)
     if texts:
-        kernel.attributes[NOT_FUSED] = ArrayAttr(map(StringAttr, texts))
+        kernel.attributes[NOT_FUSED] = _attribute(*texts)
+
+
+@lru_cache(maxsize=1024)
+def _attribute(*texts: str) -> Attribute:
+    return ArrayAttr(map(StringAttr, texts))
 
 
 def set_numbers(kernel: Operation, numbers: Iterable[int]) -> None:
@@ -148,7 +154,7 @@ def _path_between(earlier: KernelOp, later: KernelOp) -> bool:
     seen: set[object] = {earlier}
     while waiting:
         op = waiting.pop()
-        if not isinstance(op, Operation) or op in seen:
+        if isinstance(op, Block) or op in seen:
             continue
         seen.add(op)
         made = [before_reshapes(v).owner for v in op.operands]

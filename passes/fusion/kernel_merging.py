@@ -11,7 +11,7 @@ import heapq
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from xdsl.ir import Block, Operation, OpResult, Region
+from xdsl.ir import Block, BlockArgument, Operation, Region
 
 from lamina.dialects.ir_links import append_op, block_ops, replace_uses
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, KernelOp, ReturnOp
@@ -78,7 +78,11 @@ class KernelGraph:
 
     def makers(self, op: Operation) -> list[Cluster]:
         """The clusters that make what an op takes."""
-        return [self.cluster_of[v.op] for v in operands_of(op) if isinstance(v, OpResult)]
+        return [
+            self.cluster_of[v.op]  # pyright: ignore[reportAttributeAccessIssue]
+            for v in operands_of(op)
+            if type(v) is not BlockArgument
+        ]
 
     def adjacent(self, one: Cluster, other: Cluster) -> bool:
         """Whether no third cluster needs one of them and is needed by the other."""

@@ -9,7 +9,7 @@ one kernel, however many groups there are.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -18,6 +18,7 @@ from xdsl.dialects.builtin import StringAttr, SymbolRefAttr
 from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
+from lamina.dialects.records import mutable_record
 from lamina.passes.cost.fusion_limits import MOST_KERNEL_COPIES
 from lamina.passes.fusion.element_limits import Limit, PanelLimit, PointLimit, Reach
 from lamina.passes.fusion.kernel_ends import KernelCall
@@ -48,7 +49,7 @@ def told_apart(
     yield kernel, _by_sizes_of_first(first)
 
 
-@dataclass
+@mutable_record
 class _Said:
     """The limits of a call with numbers in place of its sizes, which are in this order."""
 

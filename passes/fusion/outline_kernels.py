@@ -65,11 +65,16 @@ def kernel_functions(module: ModuleOp) -> list[func.FuncOp]:
 
 
 def kernel_calls(module: ModuleOp) -> dict[func.FuncOp, list[func.CallOp]]:
-    """The kernels of a module, in order, with all calls of each, wherever they stand."""
+    """The kernels of a module, in order, with all calls of each, wherever they stand.
+
+    Kernels call nothing.
+    """
     found: dict[func.FuncOp, list[func.CallOp]] = {k: [] for k in kernel_functions(module)}
     by_name = {kernel.sym_name.data: calls for kernel, calls in found.items()}
-    for op in ops_of(module, func.CallOp):
-        by_name.get(op.callee.string_value(), []).append(op)
+    for holder in block_ops(module.body.block):
+        if KERNEL not in holder.attributes:
+            for op in ops_of(holder, func.CallOp):
+                by_name.get(op.callee.string_value(), []).append(op)
     return found
 
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, IndexType, IntegerAttr, i64
 from xdsl.ir import Block, BlockArgument, Operation, SSAValue
 
 from lamina.dialects.loop.predicates import EQ, NE, SGE, SGT, SLE, SLT
+from lamina.dialects.records import mutable_record
 from lamina.passes.fusion.demanded_elements import NestDemand
 from lamina.passes.fusion.element_limits import (
     Limit,
@@ -48,7 +49,7 @@ _MOST = 1 << 62
 """Sums and products of larger numbers are not followed: they wrap around."""
 
 
-@dataclass
+@mutable_record
 class PaddingValues:
     """Numbers in the body of a nest at points outside of a limit.
 

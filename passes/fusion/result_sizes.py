@@ -15,6 +15,7 @@ from lamina.passes.fusion.element_limits import EVERYTHING, NO_ORDERS, Demand, L
 from lamina.passes.fusion.row_counts import CountFacts
 
 _CHECK = StringAttr("check")
+_SIZE = StringAttr("size")
 
 
 def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
@@ -67,7 +68,7 @@ def _cuts(function: func.FuncOp, end: func.ReturnOp) -> list[list[SSAValue | Non
         return [[] for _ in end.operands] if has_counts else None
     entries = [e.data if isinstance(e, DictionaryAttr) else {} for e in function.res_attrs.data]
     pairs = list(zip(entries, end.operands, strict=True))
-    sizes = [value for entry, value in pairs if entry.get("lamina.kind") == StringAttr("size")]
+    sizes = [value for entry, value in pairs if entry.get("lamina.kind") == _SIZE]
     found: list[list[SSAValue | None]] = []
     for entry, _ in pairs:
         numbers = entry.get("lamina.sizes")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.dialects import arith, func
@@ -27,6 +27,7 @@ from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel_nests import set_rows
 from lamina.dialects.loop.predicates import EQ, SGE, SLE
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.records import mutable_record
 from lamina.passes.fusion.demanded_elements import NestDemand, is_count
 from lamina.passes.fusion.element_limits import (
     EVERYTHING,
@@ -44,7 +45,7 @@ from lamina.passes.fusion.undefined_padding import undefined_results
 _NUMBER = TensorType(i64, [])
 
 
-@dataclass
+@mutable_record
 class CountFacts:
     """Of values: the size of the program that each is, where each may be true, and what stands in
     padding."""

@@ -25,6 +25,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.pairs import copies_in_pairs
 from lamina.dialects.records import record
+from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.split_dim import is_divisible, split_dim
@@ -151,7 +152,7 @@ class _Alignment:
         """Rebuild the nests, first of them the producer, with dimensions and the axis split."""
         assert isinstance(value.type, TensorType)
         shape = list(shape_of(value))
-        kind = TensorType(value.type.element_type, [*shape[:axis], *parts, *shape[axis + 1 :]])
+        kind = tensor([*shape[:axis], *parts, *shape[axis + 1 :]], value.type.element_type)
         number, old, producer = value.index, value.type, value.owner
         for nest, dims in plan.items():
             new = nest

@@ -40,6 +40,7 @@ from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import binary_op, compare_op, constant_op, scalar_op, select_op
 from lamina.dialects.loop.winograd import BY_LINE, WINOGRAD, Windows
+from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_override import FUSE, MATERIALIZED
 from lamina.passes.loop.pad_windows import padded_copy
@@ -154,7 +155,7 @@ def _image_nest(
     along_line, across = pair(group[1], at + 1), pair(group[0], at)
     a, b, c, d = body.block.args
     total = across(along_line(a, b), along_line(c, d))
-    kind = TensorType(element, domain)
+    kind = tensor(domain, element)
     return stored_nest(nest, "winograd_image", domain, reads, kind, body.region(total))
 
 
@@ -187,7 +188,7 @@ def _weight_nest(nest: GenericOp, shape: Windows, group: tuple[int, int]) -> Gen
         values = [joined(values[at : at + 3], 1) for at in range(0, len(values), 3)]
     total = joined(values, 0) if group[0] else values[0]
     region = body.region(body.rounded(total, element))
-    made = stored_nest(nest, "winograd_weight", domain, reads, TensorType(element, domain), region)
+    made = stored_nest(nest, "winograd_weight", domain, reads, tensor(domain, element), region)
     made.attributes[MATERIALIZED] = UnitAttr()
     return made
 
@@ -235,7 +236,7 @@ def _product(
         [map_of(image, rank), map_of((*batch, *weight), rank)],
         [map_of(written, rank)],
         ["add"],
-        [TensorType(element, sizes)],
+        [tensor(sizes, element)],
         Region(body),
     )
     set_names(made, ["winograd_product"])

@@ -18,7 +18,7 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import DenseArrayBase, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 
@@ -28,8 +28,8 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import is_contraction, shape_of
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
-from lamina.dialects.loop.segments import walked_dims
-from lamina.dialects.records import record
+from lamina.dialects.loop.segments import array64, walked_dims
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
@@ -71,7 +71,7 @@ class _Product:
     channel: int | None
 
 
-@dataclass
+@mutable_record
 class _Region:
     """What one wish has spread over: values, and seconds that the layout saves and costs."""
 
@@ -213,7 +213,7 @@ class _Regions:
             for result in maker.results
         ):
             return
-        maker.attributes[LAYOUT] = DenseArrayBase.from_list(i64, self._order(value))
+        maker.attributes[LAYOUT] = array64(*self._order(value))
         if self._gains_by_copy(value):
             maker.attributes[LAYOUT_COPY] = UnitAttr()
 

@@ -16,6 +16,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import Forms, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.loop.loop_rewriting import rebuild
 
 
@@ -169,4 +170,4 @@ def _joined_type(value: SSAValue, axis: int) -> TensorType:
     assert isinstance(value.type, TensorType)
     shape = list(value.type.get_shape())
     shape[axis : axis + 2] = [shape[axis] * shape[axis + 1]]
-    return TensorType(value.type.element_type, shape)
+    return tensor(shape, value.type.element_type)

@@ -22,6 +22,7 @@ from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import Forms, forms_of, is_copy, map_of, shape_of, substitute
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.loop.loop_rewriting import rebuild
 from lamina.passes.loop.packing import copy_nest
 from lamina.passes.loop.split_dim import is_divisible, split_dim, split_positions
@@ -63,7 +64,7 @@ def expand_for_read(op: GenericOp, reach: Reach) -> GenericOp | None:
     shape = Contraction.of(op)
     for number, value in enumerate(op.inputs):
         view = value.owner
-        if not isinstance(view, ReshapeOp):
+        if type(view) is not ReshapeOp:
             continue
         forms = forms_of(op.read_maps[number], op.extents)
         for axis in range(len(forms or ()) - 1):
@@ -124,7 +125,7 @@ def without_repeats(op: GenericOp) -> GenericOp | None:
     axes = [n for n, form in enumerate(written) if all(d in kept for d, _ in form.terms)]
     own = [substitute(written[n], place) for n in axes]
     shape = kind.get_shape()
-    made = TensorType(kind.element_type, [shape[n] for n in axes])
+    made = tensor([shape[n] for n in axes], kind.element_type)
     new = rebuild(
         op,
         domain=[op.extents[d] for d in kept],
@@ -224,7 +225,7 @@ def _with_parts(op: GenericOp, dim: int, parts: Sequence[int]) -> GenericOp:
         maps[number] = map_of([*forms[:axis], *own, *forms[axis + 1 :]], len(new.extents))
         shape = [*kind.get_shape()]
         shape[axis : axis + 1] = parts
-        types[number] = TensorType(kind.element_type, shape)
+        types[number] = tensor(shape, kind.element_type)
     apart = rebuild(new, output_maps=maps, result_types=types, replace_results=False)
     block = apart.parent_block()
     assert block is not None

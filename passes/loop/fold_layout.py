@@ -187,7 +187,7 @@ def _step(
     value: SSAValue, forms: Forms, pad: Attribute | None, extents: tuple[int, ...]
 ) -> tuple[SSAValue, Forms, Attribute | None] | None:
     producer = value.owner
-    if isinstance(producer, ReshapeOp):
+    if type(producer) is ReshapeOp:
         source = producer.source
         if pad is not None or element_of(source) != element_of(value):
             return None

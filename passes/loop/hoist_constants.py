@@ -24,7 +24,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Block, Operation, Region, SSAValue
 from xdsl.passes import ModulePass
 
-from lamina.dialects.ir_links import block_ops
+from lamina.dialects.ir_links import block_ops, erase_arguments
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.entry_attributes import CONSTANT_KINDS, constants_of
@@ -195,11 +195,9 @@ def _drop_unused_constants(
     main: func.FuncOp, constants: set[SSAValue], attributes: list[DictionaryAttr]
 ) -> None:
     entry = main.body.block
-    kept: list[DictionaryAttr] = []
-    for argument, attribute in zip(list(entry.args), attributes, strict=True):
-        if argument in constants and not argument.uses:
-            entry.erase_arg(argument)
-        else:
-            kept.append(attribute)
+    unused = {v: None for v in entry.args if v in constants and v.first_use is None}
+    pairs = zip(entry.args, attributes, strict=True)
+    kept = [attribute for argument, attribute in pairs if argument not in unused]
+    erase_arguments(entry, unused)
     main.properties["arg_attrs"] = ArrayAttr(kept)
     main.update_function_type()

@@ -39,7 +39,7 @@ def merge_equal_in(block: Block) -> None:
     readers: dict[Hashable, list[Operation]] = {}
     key = cache(_key)
     for op in list(block.ops):
-        if isinstance(op, RegionOp):
+        if op.regions and isinstance(op, RegionOp):
             for inner in op.blocks:
                 merge_equal_in(inner)
         if not isinstance(op, (GenericOp, ReshapeOp, *UNSTRUCTURED_OPS)) or not op.results:

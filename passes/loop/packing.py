@@ -11,6 +11,7 @@ from xdsl.ir.affine import AffineMap
 from lamina.dialects.loop import GenericOp, ReshapeOp, YieldOp
 from lamina.dialects.loop.labels import set_names
 from lamina.dialects.loop.rounding import is_widening
+from lamina.dialects.schema.result_rules.shapes import tensor
 
 
 def is_constant(value: SSAValue, invariants: Collection[SSAValue]) -> bool:
@@ -38,7 +39,7 @@ def copy_nest(
     body = Block(arg_types=[element])
     body.add_op(YieldOp([body.args[0]]))
     order = [written or AffineMap.identity(len(domain))]
-    kind = TensorType(element, domain if shape is None else shape)
+    kind = tensor(domain if shape is None else shape, element)
     nest = GenericOp(domain, [operand], [read], order, ["store"], [kind], Region(body), pads=[pad])
     set_names(nest, [name])
     nest.location = op.location

@@ -8,7 +8,6 @@ functions allocate what goes from kernel to kernel. Arguments say what they are 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 
 from xdsl.context import Context
@@ -44,6 +43,7 @@ from lamina.dialects.loop.row import RowOp
 from lamina.dialects.loop.segments import SEGMENTS, integer64, segment_sizes
 from lamina.dialects.op_disposal import replace
 from lamina.dialects.plain_ops import plain_op
+from lamina.dialects.records import mutable_record
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.outline_kernels import KERNEL, MAKERS, verify_results
 from lamina.passes.memory.region_buffers import RegionBufferizer
@@ -180,7 +180,7 @@ def _bufferize_entry(function: func.FuncOp) -> None:
     function.update_function_type()
 
 
-@dataclass
+@mutable_record
 class _Entry:
     """An entry function's own block, and what is known of its arguments."""
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from xdsl.dialects import arith, func, memref
 from xdsl.dialects.builtin import IntegerAttr, MemRefType, StringAttr
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.op_list import list_ops
@@ -60,8 +60,8 @@ def conflict(some: Iterable[Access], others: Sequence[Access]) -> bool:
 
 def root_of(value: SSAValue) -> SSAValue:
     """The memref that a chain of reshapes, casts and rows begins with."""
-    while isinstance(value.owner, Operation) and value.owner.name in ALIASES:
-        value = value.owner.operands[0]
+    while not isinstance(made := value.owner, Block) and made.name in ALIASES:
+        value = made.operands[0]
     return value
 
 
@@ -97,7 +97,7 @@ def _users(value: SSAValue) -> Iterator[Operation]:
         user = use.operation
         if user.name in ALIASES:
             yield from _users(user.results[0])
-        elif not isinstance(user, memref.ViewOp):
+        elif type(user) is not memref.ViewOp:
             yield user
 
 

@@ -10,7 +10,6 @@ The arena becomes the last argument, of kind `arena`; its size is the peak of te
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.context import Context
@@ -33,7 +32,7 @@ from lamina.dialects.loop import ReshapeOp, RowOp, before_reshapes
 from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.op_disposal import replace
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.in_place import in_place_pairs
@@ -46,7 +45,7 @@ ARENA = StringAttr("arena")
 """Kind of the argument that holds all buffers."""
 
 
-@dataclass
+@mutable_record
 class Buffer:
     """One place: its bytes, and the first and last position of an op that touches it.
 

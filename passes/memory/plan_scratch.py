@@ -11,6 +11,7 @@ is needed at different times of a task shares bytes.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from xdsl.context import Context
@@ -112,7 +113,12 @@ def _buffer(op: memref.AllocaOp, order: Order) -> Buffer:
 
 def stack_bytes(kernel: func.FuncOp) -> int:
     """Bytes that a kernel allocates on the stack, each buffer in whole lines."""
-    kinds = [op.memref.type for op in ops_of(kernel, memref.AllocaOp)]
+    return bytes_of(ops_of(kernel, memref.AllocaOp))
+
+
+def bytes_of(allocations: Iterable[memref.AllocaOp]) -> int:
+    """Bytes that these take on the stack, each in whole lines."""
+    kinds = [op.memref.type for op in allocations]
     return sum(
         -(-byte_size(k) // ALIGNMENT) * ALIGNMENT for k in kinds if isinstance(k, MemRefType)
     )
@@ -192,4 +198,4 @@ def _index(value: int) -> arith.ConstantOp:
     return arith.ConstantOp(IntegerAttr(value, IndexType()))
 
 
-__all__ = ["SCRATCH", "PlanScratchPass", "stack_bytes"]
+__all__ = ["SCRATCH", "PlanScratchPass", "bytes_of", "stack_bytes"]

@@ -42,6 +42,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.rounding import IMPLICIT, mark_implicit
 from lamina.dialects.loop.scalar_ops import binary_op
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.result_rules.shapes import tensor
 from lamina.passes.contracts.entry_attributes import constants_of
 from lamina.passes.loop.stored_nest import NestBody, stored_nest
 
@@ -196,7 +197,7 @@ def _stored(norm: SchemaOp, body: _Body, value: SSAValue, element: Attribute) ->
     places = tuple(Linear.dim(d) for d in range(len(extents)))
     reads = [(read, places[: _rank(read)]) for read in body.read]
     region = body.region(body.rounded(value, element))
-    kind = TensorType(element, extents)
+    kind = tensor(extents, element)
     nest = stored_nest(norm, "folded_norm", extents, reads, kind, region)
     return _inserted(norm, nest)
 

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 from typing import TypeGuard
 
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.elementwise import ROWS, spellings
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.regions.repetitions import Carried, Made, Repetition, Steps
 
@@ -150,7 +150,7 @@ class Layers(Steps):
         return op.name not in PRODUCTS or op.results[0] in self.constants
 
 
-@dataclass
+@mutable_record
 class Groups:
     """Sources from outside of a step, in order, each once."""
 

@@ -7,7 +7,6 @@ the call gives. That shape is kept: an operand that is added reaches every regio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import func
@@ -21,12 +20,13 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp, before_reshapes
 from lamina.dialects.loop.access import is_copy
 from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.records import mutable_record
 from lamina.passes.contracts.entry_attributes import constants_of
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.regions.outline_regions import REGION
 
 
-@dataclass
+@mutable_record
 class Outlined:
     """A control op and the functions of its regions."""
 

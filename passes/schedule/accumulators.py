@@ -7,7 +7,7 @@ identities, take values in, are joined part by part, and are folded from lanes t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.dialects import vector
@@ -16,6 +16,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.monoid import Monoid, reductions
+from lamina.dialects.records import mutable_record
 from lamina.passes.schedule.body import Body, Lane, choose, vector_reduce
 from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -28,7 +29,7 @@ LONG_SUM = 8
 """Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
 
 
-@dataclass
+@mutable_record
 class Accumulators:
     """What some stages reduce: `results` by stage and number, and which are reduced together."""
 

@@ -8,7 +8,6 @@ an indirect read along the vector dimension is a vector load where its addresses
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from xdsl.dialects import arith, cf, vector
 from xdsl.dialects.arith import FastMathFlagsAttr
@@ -31,6 +30,7 @@ from lamina.dialects.loop.memory_ops import load_op, vector_load_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.dialects.op_accessors import first_result, operands_of
 from lamina.dialects.plain_ops import plain_op
+from lamina.dialects.records import mutable_record
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.strided_access import Elements, deinterleave
@@ -40,7 +40,10 @@ CONTRACTABLE = ("arith.addf", "arith.mulf")
 the product would be left in place of 0, and e to the power of it is infinite for huge logits."""
 
 
-@dataclass
+_CONTRACT = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+
+
+@mutable_record
 class Lane:
     """A body value at hand: a scalar that is the same in every lane, or a vector."""
 
@@ -48,7 +51,7 @@ class Lane:
     uniform: bool
 
 
-@dataclass
+@mutable_record
 class Affine:
     """An index value `base + scale * v` along the vector dimension; `base` is a scalar.
 
@@ -119,7 +122,7 @@ class Body:
         if isinstance(op, IndexOp):
             return  # bound by the loops
         made, given = first_result(op), operands_of(op)
-        if isinstance(made.type, IndexType) and self._index_arithmetic(emit, op):
+        if type(made.type) is IndexType and self._index_arithmetic(emit, op):
             return
         if isinstance(op, arith.IndexCastOp) and self._cast_position(emit, op):
             return
@@ -312,7 +315,7 @@ class Body:
 def _with_contract(flags: Attribute | None) -> Attribute:
     if isinstance(flags, FastMathFlagsAttr) and flags.data:
         return flags
-    return FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+    return _CONTRACT
 
 
 def choose(emit: Emitter, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:

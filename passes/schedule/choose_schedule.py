@@ -49,7 +49,7 @@ from lamina.passes.cost.team_cost import (
     program_nanoseconds,
     team_pays,
 )
-from lamina.passes.fusion.outline_kernels import KERNEL, verify_kernel_function
+from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.schedule.choose_products import choose_products
 from lamina.passes.schedule.choose_rows import choose_rows, work
 from lamina.passes.schedule.choose_sweeps import decide, element_bits
@@ -78,7 +78,6 @@ class ChooseSchedulePass(ModulePass):
         functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         kernels = [function for function in functions if KERNEL in function.attributes]
         for function in kernels:
-            verify_kernel_function(function)
             function.attributes[COST] = kernel_cost(function).attribute()
             estimate = kernel_nanoseconds(function, machine)
             function.attributes[NANOSECONDS] = IntegerAttr(estimate, i64)

@@ -16,7 +16,7 @@ end at that: `limit-arguments` and `compact-arguments` ask here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.context import Context
@@ -29,6 +29,7 @@ from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.records import mutable_record
 from lamina.dialects.sizes import Formula, FormulaAttr
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.contracts.derived_sizes import DERIVED
@@ -71,7 +72,7 @@ class DeriveSizesPass(ModulePass):
             note_on_arguments(entry, DERIVED, found)
 
 
-@dataclass
+@mutable_record
 class _Kernel:
     """What a kernel computes that are single numbers of i64."""
 
@@ -138,7 +139,7 @@ class _Kernel:
         return _joined(kind, left, right)
 
 
-@dataclass
+@mutable_record
 class ProgramNumbers:
     """What the buffers of an entry hold that are single numbers."""
 

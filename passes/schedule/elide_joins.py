@@ -30,6 +30,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp
 from lamina.dialects.loop.access import forms_of, shape_of
 from lamina.dialects.loop.kernel import before_reshapes
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Formula
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.fusion.element_limits import Limit, Reach
@@ -61,7 +62,7 @@ class ElideJoinsPass(ModulePass):
                 op.body.block.erase_op(kernel)
 
 
-@dataclass(frozen=True)
+@record
 class _Move:
     """A call that copies a buffer of the program to a result, each element to its place."""
 

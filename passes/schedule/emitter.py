@@ -111,9 +111,7 @@ class Emitter(IndexEmitter):
 
     def lane_numbers(self, lanes: int, element: Attribute = INDEX, scale: int = 1) -> SSAValue:
         """The vector 0, scale, 2 scale, ... of index type, or of another integer."""
-        kind = _vector(element, lanes)
-        numbers = [lane * scale for lane in range(lanes)]
-        return self.constant(DenseIntOrFPElementsAttr.from_list(kind, numbers))  # pyright: ignore
+        return self.constant(_lane_numbers(lanes, element, scale))
 
     def first_lanes(self, on: Index, lanes: int) -> SSAValue:
         """A mask of the first `on` of so many lanes."""
@@ -247,6 +245,12 @@ def vector_of(kind: Attribute, lanes: int) -> Attribute:
 @lru_cache(maxsize=256)
 def _vector(kind: Attribute, lanes: int) -> VectorType:
     return VectorType(kind, [lanes])
+
+
+@lru_cache(maxsize=256)
+def _lane_numbers(lanes: int, element: Attribute, scale: int) -> DenseIntOrFPElementsAttr:
+    numbers = [lane * scale for lane in range(lanes)]
+    return DenseIntOrFPElementsAttr.from_list(_vector(element, lanes), numbers)  # pyright: ignore
 
 
 @lru_cache(maxsize=1024)

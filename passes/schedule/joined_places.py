@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from xdsl.dialects import arith, func, memref
@@ -19,6 +18,7 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from lamina.dialects.loop import GenericOp, IndexOp
 from lamina.dialects.loop.access import forms_of, shape_of
 from lamina.dialects.loop.scalar_ops import constant_integer
+from lamina.dialects.records import mutable_record, record
 from lamina.dialects.sizes import Formula
 from lamina.passes.cost.fusion_limits import MOST_FOLLOWED_OPS
 from lamina.passes.loop.body_origins import COPIES
@@ -30,7 +30,7 @@ Vectors: TypeAlias = Callable[[SSAValue], tuple[func.CallOp, int, func.FuncOp] |
 """The only call that writes a buffer of the program, which argument it is, and the kernel."""
 
 
-@dataclass(frozen=True)
+@record
 class Product:
     """A positive number times numbers of a call."""
 
@@ -69,7 +69,7 @@ def _sorted(powers: Counter[Formula]) -> tuple[tuple[Formula, int], ...]:
     return tuple(sorted(((f, n) for f, n in powers.items() if n), key=lambda p: str(p[0])))
 
 
-@dataclass(frozen=True)
+@record
 class Digit:
     """`factor` times (position / `step` mod `size`), which is below `size` anyway where it is all
     that is left of the position."""
@@ -79,7 +79,7 @@ class Digit:
     factor: Product = Product()
 
 
-@dataclass
+@mutable_record
 class JoinedPlaces:
     """What nests of an entry's kernels compute of a position in 0 to `size`."""
 

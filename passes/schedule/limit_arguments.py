@@ -14,7 +14,7 @@ number is a multiple of another one (`lamina.derived`) they are in the first gro
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import prod
 
 from xdsl.context import Context
@@ -36,6 +36,7 @@ from lamina.dialects.loop import (
 from lamina.dialects.loop.access import forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
+from lamina.dialects.records import mutable_record
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.derived_sizes import multiples_in
 from lamina.passes.contracts.entry_attributes import LIMITS
@@ -143,7 +144,7 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
     note_on_arguments(entry, LIMITS, noted)
 
 
-@dataclass
+@mutable_record
 class _Accesses:
     """Within which limits the kernels of a program touch memory."""
 

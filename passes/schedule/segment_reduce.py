@@ -8,7 +8,6 @@ computed once for each position. Rows of large tables are fetched ahead.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import prod
 
 from xdsl.dialects import arith, cf
@@ -21,7 +20,7 @@ from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.scalar_ops import compare_op
 from lamina.dialects.loop.scheduled import PrefetchOp
 from lamina.dialects.loop.schedules import UnstructuredTasks
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.sweep_limits import ROWS_AHEAD
 from lamina.passes.memory.plan_memory import byte_size
 from lamina.passes.schedule.body import Body, Lane, choose
@@ -137,7 +136,7 @@ def varying_values(op: SegmentReduceOp) -> frozenset[SSAValue]:
     return varying_along(op, len(op.extents) - 1, carried[: len(op.outs)], handed)
 
 
-@dataclass
+@mutable_record
 class _Line:
     """One segment at one place of the dimensions between positions and columns."""
 

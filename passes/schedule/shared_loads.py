@@ -8,12 +8,12 @@ offsets are compared as a value and a number.
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.passes.schedule.body import Lane, load
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
@@ -21,7 +21,7 @@ from lamina.passes.schedule.stages import Access
 from lamina.passes.schedule.strided_access import Elements
 
 
-@dataclass
+@mutable_record
 class Positions:
     """Positions that are known as another one and a number behind it."""
 
@@ -39,7 +39,7 @@ class Positions:
         return (0, at) if isinstance(at, int) else self._parts.get(at, (at, 0))
 
 
-@dataclass
+@mutable_record
 class SharedLoads:
     """The loads of one block, in which nothing is stored: each is made once."""
 

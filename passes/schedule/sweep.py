@@ -203,9 +203,9 @@ class SweepEmitter:
             elif dim is None or not self._varies(access, dim):
                 body.values[argument] = self._invariant(emit, access, env, dim)
         for op in block_ops(stage.op.block):
-            if isinstance(op, IndexOp) and op.dim.value.data != dim:
+            if type(op) is IndexOp and op.dim.value.data != dim:
                 body.indices[op.result] = position(stage.extents, op, env[op.dim.value.data], 0)
-            elif isinstance(op, ReadOp):
+            elif type(op) is ReadOp:
                 body.check_uniform(emit, op)
             elif op.results and first_result(op) not in body.values and body.is_invariant(op):
                 body.run(emit, [op], self._sources(stage), None)
@@ -266,7 +266,7 @@ class SweepEmitter:
         self._load_reads(emit, at)
         ops = block_ops(stage.op.block)
         for op in ops:
-            if isinstance(op, IndexOp) and op.dim.value.data == dim:
+            if type(op) is IndexOp and op.dim.value.data == dim:
                 scale = 1 if self.lanes > 1 else 0
                 place = at.env[op.dim.value.data]
                 body.indices[op.result] = position(stage.extents, op, place, scale)
@@ -274,7 +274,7 @@ class SweepEmitter:
             o
             for o in ops
             if o.results
-            and not isinstance(o, IndexOp)
+            and type(o) is not IndexOp
             and (result := first_result(o)) not in body.values
             and result not in body.indices
         ]

@@ -2,7 +2,7 @@
 
 import ctypes
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import accumulate
 from operator import mul
 from typing import Any
@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lamina.dialects.errors import ExecutionError
+from lamina.dialects.records import mutable_record
 from lamina.dialects.sizes.formula import KINDS
 from lamina.runtime.buffers import AlignedMemory
 from lamina.runtime.dispatch.flags import COMPACT
@@ -28,7 +29,7 @@ _ONE_LANE = 1 << 16
 _BOOL = 6 | 8 << 8 | _ONE_LANE
 
 
-@dataclass
+@mutable_record
 class BoundProgram:
     """What a native call needs: an entry point, its pointers, and who takes over when it cannot.
 

@@ -1,16 +1,16 @@
 """How the arguments and results of a native call are packed."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.watched import WatchTable
 
 FORMS = {"single": 0, "tuple": 1, "list": 2}
 """What a call gives: the only result itself, or all of them."""
 
 
-@dataclass(frozen=True)
+@record
 class Layout:
     """How a call's arguments and results are packed.
 

@@ -7,13 +7,13 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from lamina.codegen.target import Target
+from lamina.dialects.records import record
 from lamina.dialects.switching import eager_switching
 from lamina.runtime.dispatch.functions import FUNCTIONS
 from lamina.runtime.dispatch.records import COUNTERS, ENTRIES, native_source, structure
@@ -40,7 +40,7 @@ class _MethodDef(ctypes.Structure):
     )
 
 
-@dataclass(frozen=True)
+@record
 class NativeCalls:
     """Entry points of the native call code; see `records.ENTRIES`."""
 
@@ -284,7 +284,7 @@ def bucket(size: int) -> int:
     return ctypes.addressof(found)
 
 
-@dataclass(frozen=True)
+@record
 class OutputMemory:
     """Output memory of the whole process: bytes unused, bytes of all blocks, blocks ever made."""
 

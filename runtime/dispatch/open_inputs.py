@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from lamina.dialects.records import record
 from lamina.runtime.dispatch.flags import LIMITED
 from lamina.runtime.dispatch.native import bucket
 from lamina.runtime.dispatch.records import MOST_RANK, structure
 from lamina.runtime.entry import Slot
 
 
-@dataclass(frozen=True)
+@record
 class OpenTerm:
     """A multiple of a size, or of the product of several, by their places."""
 
@@ -21,7 +22,7 @@ class OpenTerm:
     sizes: tuple[int, ...]
 
 
-@dataclass(frozen=True)
+@record
 class OpenSize:
     """A size of which a program is for values from `least` to `most`, `step` from `start` on.
 
@@ -38,7 +39,7 @@ class OpenSize:
     offset: int = 0
 
 
-@dataclass(frozen=True)
+@record
 class OpenExtent:
     """An extent that is `factor` times a size, by its place, and `offset`."""
 
@@ -47,7 +48,7 @@ class OpenExtent:
     offset: int
 
 
-@dataclass(frozen=True)
+@record
 class OpenInputs:
     """The first `count` inputs of a program, whose shapes tell the sizes that are its last inputs.
 
@@ -113,11 +114,11 @@ class OpenInputs:
                 for size, pointer in zip(self.sizes, pointers, strict=True)
             )
         )
-        for record, size in zip(sizes, self.sizes, strict=False):
+        for held, size in zip(sizes, self.sizes, strict=False):
             if size.terms:
                 terms = _terms(size.terms)
                 kept.append(terms)
-                record.terms, record.term_count = ctypes.addressof(terms), len(size.terms)
+                held.terms, held.term_count = ctypes.addressof(terms), len(size.terms)
         return inputs, sizes, kept
 
 

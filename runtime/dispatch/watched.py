@@ -2,9 +2,10 @@
 
 import ctypes
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from lamina.dialects.records import mutable_record, record
 from lamina.runtime.dispatch.records import structure
 
 _WORD = 8
@@ -12,7 +13,7 @@ _WORD = 8
 _IDENTITY_ONLY, _SAMPLED = 1, 2
 
 
-@dataclass(frozen=True)
+@record
 class Watched:
     """A tensor in a list of arguments, and what it was when a program was prepared for it.
 
@@ -28,7 +29,7 @@ class Watched:
     sample: int | None = None
 
 
-@dataclass
+@mutable_record
 class WatchTable:
     """The table that native calls read, and how many calls have found nothing changed."""
 

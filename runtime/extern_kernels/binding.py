@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -15,14 +14,15 @@ from xdsl.dialects.builtin import MemRefType, TensorType
 from xdsl.ir import Attribute
 
 from lamina.dialects.errors import ExecutionError, UnsupportedError
+from lamina.dialects.records import record
 from lamina.runtime.entry import NUMPY_DTYPES, element_name
-from lamina.runtime.extern_kernels.failures import record
+from lamina.runtime.extern_kernels.failures import record as record_failure
 from lamina.runtime.extern_kernels.registry import ExternKernel, NativeCode, find_kernel
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p)
 
 
-@dataclass(frozen=True)
+@record
 class Operand:
     """Element type, as IR spells it, and shape of an input or a result."""
 
@@ -55,7 +55,7 @@ class Operand:
         return np.frombuffer(memory, self.numpy_dtype).reshape(self.shape)
 
 
-@dataclass(frozen=True)
+@record
 class Call:
     """One kernel with the types and options of a call in a program."""
 
@@ -186,7 +186,7 @@ class Binding:
             for out, result in zip(outs, call.run(inputs), strict=True):
                 np.copyto(out, result, casting="same_kind")
         except BaseException as error:  # exit() as well: nothing may go through machine code
-            record(call, error)
+            record_failure(call, error)
             for out in outs:
                 out.fill(0)
             return 1

@@ -19,6 +19,7 @@ from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.extension_entries import Entry
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.nearest_ops import nearest
+from lamina.dialects.records import record
 from lamina.dialects.schema.grammar import ELEMENT_NAMES
 
 LIBRARIES = {
@@ -31,7 +32,7 @@ LIBRARIES = {
 Layout = Literal["row", "column"]
 
 
-@dataclass(frozen=True)
+@record
 class ExternKernel:
     """A kernel and what it takes.
 

@@ -17,6 +17,7 @@ from lamina.codegen.object_file import ObjectFormatError, undefined_symbols
 from lamina.codegen.target import Target
 from lamina.codegen.translation import Translation
 from lamina.runtime.executable import Executable
+from lamina.runtime.layers import parse
 
 CALLER = """
 declare hidden void @callee(ptr)
@@ -103,6 +104,7 @@ def test_kernels_in_modules_of_their_own(
     cache: bool, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("LAMINA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(emitting, "FIRST_UNIT_CHARACTERS", 1)
     monkeypatch.setattr(emitting, "UNIT_CHARACTERS", 1)
     x = np.random.default_rng(0).standard_normal((64, 513), np.float32)
     for _ in range(2):  # the second time from the cache, if there is one
@@ -117,3 +119,32 @@ def test_kernels_in_modules_of_their_own(
     compiled.save(tmp_path / "sums.lamina")
     for one, other in zip(lamina.load(tmp_path / "sums.lamina")(x), compiled(x), strict=True):
         np.testing.assert_array_equal(one, other)
+
+
+def test_modules_begin_small_and_grow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LLVM has work soon; what is left at the end and what calls it are translated at once."""
+    kernels = "".join(
+        f"""
+        func.func private @kernel_{number}(%a: memref<4xf32>) {{
+          %zero = arith.constant 0 : index
+          %one = memref.load %a[%zero] : memref<4xf32>
+          memref.store %one, %a[%zero] : memref<4xf32>
+          return
+        }}"""
+        for number in range(40)
+    )
+    entry = "func.func @main(%a: memref<4xf32>) attributes {lamina.entry} { return }"
+    module = parse(kernels + entry)
+    texts: list[str] = []
+    emitting.ProgramEmitter(Target.host(), hand_over=texts.append).finish(module)
+    assert len(texts) == 1
+    length = len(texts.pop()) // 40
+    monkeypatch.setattr(emitting, "FIRST_UNIT_CHARACTERS", 2 * length)
+    monkeypatch.setattr(emitting, "UNIT_CHARACTERS", 10 * length)
+    emitting.ProgramEmitter(Target.host(), hand_over=texts.append).finish(module)
+    sizes = [text.count("define hidden") for text in texts]
+    assert sum(sizes) == 40
+    assert 1 < sizes[0] < sizes[1] < sizes[2] <= 14
+    assert max(sizes) <= 14
+    assert sizes[-1] <= 3, "kernels that are left stand in a module of their own"
+    assert "lamina_main" in texts[-1]

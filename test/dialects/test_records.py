@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import KW_ONLY, FrozenInstanceError, dataclass, field, fields, replace
 from typing import Any
 
 import pytest
 
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 
 
 def _classes(decorator: Any) -> tuple[Any, Any, Any]:
@@ -88,5 +88,69 @@ def test_records_have_fields_and_texts_of_dataclasses() -> None:
 
 
 def test_arguments_of_a_record_are_checked() -> None:
-    with pytest.raises(TypeError, match="size"):
-        RECORDS[0]()
+    for _ in range(2):  # by the constructor that is there first, too
+        with pytest.raises(TypeError, match="size"):
+            RECORDS[0]()
+
+
+def _written(decorator: Any, base: type = object) -> Any:
+    """A class whose constructor does all that one of a dataclass may do."""
+
+    @decorator
+    class Written(base):
+        """Fields that are made, named, left out and followed by more work."""
+
+        size: int
+        seen: list[int] = field(default_factory=list)
+        total: int = field(default=0, init=False)
+        parts: dict[str, int] = field(default_factory=dict, init=False)
+        _: KW_ONLY
+        name: str
+        note: str = "none"
+
+        def __post_init__(self) -> None:
+            self.parts["size"] = self.size
+
+    return Written
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"),
+    [(record, dataclass(frozen=True)), (mutable_record, dataclass)],
+)
+def test_constructors_do_what_those_of_dataclasses_do(ours: Any, theirs: Any) -> None:
+    made, wanted = _written(ours), _written(theirs)
+    for kind in (made, wanted):
+        with pytest.raises(TypeError, match="name"):
+            kind(1)
+        with pytest.raises(TypeError, match="total"):
+            kind(1, name="a", total=2)
+        with pytest.raises(TypeError, match="positional"):
+            kind(1, [], "a")
+    for given in ({}, {"seen": [1]}, {"note": "b"}):
+        one = made(2, name="a", **given)
+        assert repr(one) == repr(wanted(2, name="a", **given))
+        assert one == made(2, name="a", **given) != made(3, name="a", **given)
+    assert made(1, name="a").seen is not made(1, name="a").seen
+
+
+def test_mutable_records_have_no_hash() -> None:
+    kind = _written(mutable_record)
+    one = kind(1, name="a")
+    one.name = "b"
+    assert one == kind(1, name="b")
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(one)
+
+
+def test_records_of_frozen_dataclasses_are_frozen() -> None:
+    @dataclass(frozen=True)
+    class Base:
+        """What passes inherit from."""
+
+        size: int = 1
+
+    one = _written(record, Base)(2, name="a")
+    assert one.size == 2
+    with pytest.raises(FrozenInstanceError):
+        one.size = 3
