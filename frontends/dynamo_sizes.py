@@ -28,7 +28,7 @@ from lamina.dialects.errors import (
 from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
 from lamina.frontends.dynamo_symbols import feature_sizes, places_of_symbols
-from lamina.frontends.open_sizes import range_of, sized_symbols
+from lamina.frontends.open_sizes import guarded_range, sized_symbols
 from lamina.frontends.torch_types import known_size
 from lamina.lowering.choose_padding import Padding
 from lamina.runtime.arguments import array_kind
@@ -82,7 +82,9 @@ class SizedDynamoCall:
         self._symbols = symbols_of(graph)
         sized = _sizes_of_arguments(graph) | sized_symbols(graph)
         names = {
-            str(size.node.expr): SizeName(str(size.node.expr), range_of(size.node.expr, size.node))
+            str(size.node.expr): SizeName(
+                str(size.node.expr), guarded_range(size.node.expr, size.node)
+            )
             for size in self._symbols.values()
             if size.node.expr in sized
         }

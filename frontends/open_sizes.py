@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch import fx
+from torch.utils._sympy.functions import FloorDiv
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
@@ -165,6 +166,29 @@ def _terms(expr: Any) -> dict[tuple[Any, ...], int] | None:
         symbols = [base for base, power in powers.items() if base != 1 for _ in range(int(power))]
         found[tuple(symbols)] = int(factor)
     return found if found.keys() - {()} else None
+
+
+def guarded_range(symbol: Any, node: Any) -> Range:
+    """What a symbol of a graph of Dynamo may be, as torch knows it and by the guards of the graph.
+
+    Where a quotient has been found to be a number, as that of an image of one window is 1, the
+    graph is for no other: torch keeps the guard, and does not say it of the symbol's range.
+    """
+    known = range_of(symbol, node)
+    least, most = known.least, known.most
+    for guard in node.shape_env.guards:
+        expr: Any = guard.expr
+        if getattr(expr, "rel_op", None) != "==":
+            continue
+        for quotient, number in ((expr.lhs, expr.rhs), (expr.rhs, expr.lhs)):
+            if not isinstance(quotient, FloorDiv) or quotient.args[0] != symbol:
+                continue
+            divisor: Any = quotient.args[1]
+            if number.is_Integer and divisor.is_Integer and divisor > 0:
+                first = int(number) * int(divisor)
+                last = first + int(divisor) - 1
+                least, most = max(least, first), last if most is None else min(most, last)
+    return known if most is not None and most < least else replace(known, least=least, most=most)
 
 
 def range_of(expr: Any, node: Any, ranges: Mapping[Any, Any] | None = None) -> Range:

@@ -27,10 +27,10 @@ from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.narrow_types import CODES
 from lamina.dialects.records import record
 from lamina.dialects.sizes import FormulaAttr
+from lamina.passes.contracts.argument_numbers import EXTENTS, LIMITS, TOUCHED
 from lamina.passes.contracts.argument_sizes import NUMBERS
 from lamina.passes.contracts.declared import given_names
 from lamina.passes.contracts.derived_sizes import DERIVED, room_for
-from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.contracts.in_place import IN_PLACE
 
 NUMPY_DTYPES: dict[str, np.dtype[Any]] = {
@@ -100,7 +100,9 @@ class Slot:
     has, for each dimension of an output, the number of the `size` slot that says how much of it
     counts, or -1 for all; `limits` has, for each dimension of an input or output, the place of the
     input slot, or of an output the `size` slot, that says how far the program reaches, or -1.
-    `extents` has the same of what lies in memory row-major over numbers of the call. `derived` has
+    `extents` has the same of what lies in memory row-major over numbers of the call. `touched` has
+    how many positions of each dimension of an input the program may touch, whatever the size is.
+    `derived` has
     the steps by which calls tell, of input slots, for how many positions of a `size` slot there has
     to be room: kinds of `Formula` and numbers. `is_number`
     says that callers get a Python number. `codes` names the narrow type that callers' arrays have,
@@ -118,6 +120,7 @@ class Slot:
     sizes: tuple[int, ...] | None = None
     limits: tuple[int, ...] | None = None
     extents: tuple[int, ...] | None = None
+    touched: tuple[int, ...] | None = None
     derived: tuple[tuple[str, int], ...] | None = None
     is_number: bool = False
     codes: str | None = None
@@ -170,7 +173,7 @@ class Entry:
 
 
 def _slot_from_json(data: Mapping[str, Any]) -> Slot:
-    lists = {key: data.get(key) for key in ("shape", "sizes", "limits", "extents")}
+    lists = {key: data.get(key) for key in ("shape", "sizes", "limits", "extents", "touched")}
     made = {key: None if said is None else tuple(said) for key, said in lists.items()}
     steps = data.get("derived")
     made["derived"] = None if steps is None else tuple(tuple(step) for step in steps)
@@ -232,6 +235,7 @@ def _slots(
                 sizes=_numbers(entries.get("lamina.sizes")),
                 limits=_numbers(entries.get(LIMITS)),
                 extents=_numbers(entries.get(EXTENTS)),
+                touched=_numbers(entries.get(TOUCHED)),
                 derived=_steps(entries.get(DERIVED)),
                 is_number="lamina.number" in entries,
                 codes=_text(entries.get(CODES)),

@@ -27,6 +27,7 @@ from lamina.lowering.bound_dynamic_shapes.values import (
     is_dynamic,
     known,
 )
+from lamina.passes.contracts.argument_numbers import COUNTS, LEAST
 from lamina.passes.contracts.argument_sizes import (
     DIMS,
     NUMBERS,
@@ -36,7 +37,6 @@ from lamina.passes.contracts.argument_sizes import (
     size_names,
 )
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.entry_attributes import COUNTS, LEAST
 from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.contracts.size_padding import ROWS, padding_of, set_padding
 from lamina.passes.refusal import unsupported

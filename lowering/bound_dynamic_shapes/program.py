@@ -37,8 +37,8 @@ from lamina.lowering.bound_dynamic_shapes.values import (
 )
 from lamina.lowering.core_aten_to_prims.table import limitations
 from lamina.lowering.tensor_types import element_of, is_bool
+from lamina.passes.contracts.argument_numbers import COUNTS
 from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
-from lamina.passes.contracts.entry_attributes import COUNTS
 from lamina.passes.refusal import unsupported
 from lamina.passes.regions.unroll_layers import unroll_in
 

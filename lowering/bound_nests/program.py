@@ -43,8 +43,8 @@ from lamina.lowering.bound_nests.reshapes import bound_reshape
 from lamina.lowering.bound_nests.rows import bound_sort, bound_transform
 from lamina.lowering.bound_nests.size_tensors import SizeTensors, bound, fixed
 from lamina.lowering.bound_nests.values import Shape, Values
+from lamina.passes.contracts.argument_numbers import COUNTS
 from lamina.passes.contracts.argument_sizes import DIMS, has_open_sizes
-from lamina.passes.contracts.entry_attributes import COUNTS
 from lamina.passes.contracts.size_numbers import SIZE_OPS
 from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
 from lamina.passes.numerics.materialize_random_state import STATE_NAME

@@ -21,12 +21,13 @@ def multiples_in(function: FuncOp) -> dict[int, tuple[int, int]]:
     found: dict[int, tuple[int, int]] = {}
     for place, entries in enumerate(function.arg_attrs or ()):
         held = entries.data.get(DERIVED)
-        if isinstance(held, FormulaAttr) and (multiple := _multiple(held.data)) is not None:
+        if isinstance(held, FormulaAttr) and (multiple := multiple_of(held.data)) is not None:
             found[place] = multiple
     return found
 
 
-def _multiple(formula: Formula) -> tuple[int, int] | None:
+def multiple_of(formula: Formula) -> tuple[int, int] | None:
+    """The argument of which a formula is a positive multiple, by its place, and the factor."""
     (place, *others) = formula.arguments or (-1,)
     factor = formula.at({place: 1}) if not others else 0
     is_multiple = factor > 0 and formula == Formula.argument(place) * factor

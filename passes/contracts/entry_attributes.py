@@ -29,6 +29,17 @@ from lamina.dialects.loop.extern import signature_fault
 from lamina.dialects.narrow_types import CODES, NARROW_TYPES
 from lamina.dialects.records import record
 from lamina.dialects.schema.promotion import ui8
+from lamina.passes.contracts.argument_numbers import (
+    COUNTS,
+    EXTENTS,
+    LEAST,
+    LIMITS,
+    TOUCHED,
+    verify_counts,
+    verify_least,
+    verify_numbers,
+    verify_touched,
+)
 from lamina.passes.contracts.argument_sizes import verify_dims
 from lamina.passes.contracts.declared import (
     ARGUMENT,
@@ -53,25 +64,9 @@ VALUE = "lamina.value"
 """Attribute of an argument that is bound when a program is compiled: its value, as a literal."""
 
 
-LIMITS = "lamina.limits"
-"""Attribute of an input or output in memory: for each dimension the argument below whose number all
-indices are that the program touches, or -1. See `limit-arguments`."""
-
-COUNTS = "lamina.counts"
-"""Attribute of an argument or result: for each dimension the name of the input, a number of i64,
-that says how much of it counts, or "" where all of it does or nothing is known."""
-
-LEAST = "lamina.least"
-"""Attribute of an input that is a size: the least that calls bring, if that is not 0 or 1."""
-
 COMPACT = "lamina.compact"
 """Attribute of an entry: calls bring arguments of open sizes as they have them, row-major over what
 counts, where the program can take them so."""
-
-EXTENTS = "lamina.extents"
-"""Attribute of an argument in memory, of an entry or a kernel: for each dimension the argument that
-is its extent in memory, which is row-major over these, or -1 where the type's is. See
-`compact-arguments`."""
 
 
 @record
@@ -196,14 +191,16 @@ def _verify_function(function: FuncOp, layer: str) -> None:
     for declared in arguments:
         for key in (LIMITS, EXTENTS):
             if key in declared.entries:
-                _verify_numbers(declared, arguments, key)
+                verify_numbers(declared, arguments, key)
+        if TOUCHED in declared.entries:
+            verify_touched(declared, declared.entries[TOUCHED])
         if LEAST in declared.entries:
-            _verify_least(declared, declared.entries[LEAST])
+            verify_least(declared, declared.entries[LEAST])
         if DERIVED in declared.entries:
             verify_derived(declared, arguments)
     for declared in (*arguments, *results):
         if COUNTS in declared.entries:
-            _verify_counts(declared, arguments)
+            verify_counts(declared, arguments)
     verify_dims(taken, made)
 
 
@@ -265,19 +262,6 @@ def _verify_value(declared: Declared, value: Attribute) -> None:
         raise declared.refuse(f"its {VALUE} is no literal of {kind}")
 
 
-def _verify_least(declared: Declared, least: Attribute) -> None:
-    """Of a number of i64, of kind input."""
-    kind = declared.type
-    if (
-        not isinstance(kind, TensorType | MemRefType)
-        or kind.get_shape()
-        or kind.element_type != i64
-    ):
-        raise declared.refuse(f"{LEAST} is of a size, a number of i64, not of {kind}")
-    if not isinstance(least, IntegerAttr) or least.type != i64 or least.value.data < 0:
-        raise declared.refuse(f"{LEAST} is an i64 from 0 on, not {least}")
-
-
 def _verify_codes(declared: Declared, name: Attribute) -> None:
     known = ", ".join(NARROW_TYPES)
     if not isinstance(name, StringAttr) or name.data not in NARROW_TYPES:
@@ -331,49 +315,6 @@ def _verify_sizes(declared: Declared, size_count: int) -> None:
     if len(numbers) != rank or not all(-1 <= number < size_count for number in numbers):
         raise declared.refuse(
             f"lamina.sizes has {rank} numbers of results of kind size ({size_count} here), or -1"
-        )
-
-
-def _verify_counts(declared: Declared, arguments: Sequence[Declared]) -> None:
-    """What counts of a dimension is told by inputs that are numbers."""
-    given, counts = declared.type, declared.entries[COUNTS]
-    rank = len(given.get_shape()) if isinstance(given, TensorType | MemRefType) else -1
-    names = [text_of(entry) for entry in counts] if isinstance(counts, ArrayAttr) else []
-    sizes = [one.name for one in arguments if one.kind == "input" and _is_number(one.type)]
-    if len(names) != rank or not all(name == "" or name in sizes for name in names):
-        raise declared.refuse(
-            f"{COUNTS} has {rank} names of inputs that are sizes ({', '.join(sizes) or 'none'} "
-            f'here), or "": not {counts}'
-        )
-
-
-def _is_number(kind: Attribute) -> bool:
-    return kind in (TensorType(i64, []), MemRefType(i64, []))
-
-
-def _verify_numbers(declared: Declared, arguments: Sequence[Declared], key: str) -> None:
-    """Where accesses to an argument end, and how it lies in memory, follows from numbers that calls
-    bring; for a result also from those that the program computes in front of it."""
-    given, limits = declared.type, declared.entries[key]
-    if not isinstance(given, MemRefType) or declared.kind not in ("input", "output"):
-        raise declared.refuse(f"{key} is for inputs and outputs in memory")
-    kinds = ("input", "size") if declared.kind == "output" else ("input",)
-    sizes = [
-        one.number
-        for one in arguments
-        if one.kind in kinds and one.type == MemRefType(i64, []) and one is not declared
-    ]
-    found = (
-        [entry.value.data for entry in limits if isinstance(entry, IntegerAttr)]
-        if (isinstance(limits, ArrayAttr))
-        else []
-    )
-    rank = len(given.get_shape())
-    if len(found) != rank or not all(number in (-1, *sizes) for number in found):
-        raise declared.refuse(
-            f"{key} has {rank} numbers of arguments that are sizes, memref<i64> of kind "
-            f"{' or '.join(kinds)} ({', '.join(map(str, sizes)) or 'none'} here), or -1: "
-            f"not {limits}"
         )
 
 

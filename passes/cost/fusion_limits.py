@@ -35,6 +35,11 @@ LEAST_POINTS = 1 << 16
 """Domain points below which one thread is done before a second has started."""
 PARTS = 64
 """Parts to aim for: enough for any usual number of threads to share evenly."""
+MASKED_PARTS = 1 << 10
+"""Positions of a dimension, masked from a number of the call on, each of which is a part of its
+own: what joins these is a row that the nearest cache holds."""
+LEAST_MASKED_PART = 1 << 6
+"""Points of such a part, so that what joins them is little beside it."""
 LEAST_COLUMN_POINTS = 1 << 20
 """Domain points of a reduction into columns that memory bounds: less stays in the caches."""
 PRODUCT_PARTS = 8

@@ -24,7 +24,7 @@ from xdsl.passes import ModulePass
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.least_extents import LEAST_EXTENTS, set_least_extents
-from lamina.passes.contracts.entry_attributes import LEAST
+from lamina.passes.contracts.argument_numbers import LEAST
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.element_limits import End, Points
 from lamina.passes.fusion.result_sizes import has_sizes, need_results

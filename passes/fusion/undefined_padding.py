@@ -21,7 +21,7 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReadOp, SpecialOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.op_effects import is_free_of_effects
-from lamina.passes.contracts.entry_attributes import COUNTS
+from lamina.passes.contracts.argument_numbers import COUNTS
 from lamina.passes.fusion.element_limits import Demand, Limit, Points, Reach
 from lamina.passes.fusion.masked_points import MaskedPoints
 

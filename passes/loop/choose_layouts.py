@@ -5,8 +5,10 @@ A product of an activation and a constant, such as a convolution, wants the cons
 wish spreads along the axes that nests walk with one dimension: through pointwise nests, windows,
 sums, lookups along other axes, other products; and through reshapes that leave the axis alone. What
 it spreads over is a region, which gets the layout if its products save more time than copies at its
-ends take. The choice is `lamina.layout`, an attribute of nests and reshapes that `apply-layouts`
-carries out; what stands in the text stays.
+ends take. If not, it may be worth while to read images as they are, such as one of few channels
+that is masked: the wish then spreads to results of products only, not to what they read. The choice
+is `lamina.layout`, an attribute of nests and reshapes that `apply-layouts` carries out; what stands
+in the text stays.
 """
 
 from __future__ import annotations
@@ -79,6 +81,11 @@ class _Region:
     saved: float = 0.0
     cost: float = 0.0
 
+    @property
+    def gains(self) -> bool:
+        """Whether the layout saves more than it costs."""
+        return self.saved > self.cost
+
 
 class _Regions:
     """The regions of one function."""
@@ -101,21 +108,35 @@ class _Regions:
         regions: list[_Region] = []
         for nest, product in self.products.items():
             if nest.res[0] not in self.inner and not self._is_last(nest.res[0], product.column):
-                regions.append(self._spread_from(nest.res[0], product.column))
+                regions.append(self._region_from(nest.res[0], product.column))
         for region in regions:
-            self._estimate(region)
-            chosen = region.saved > region.cost
-            if chosen:
+            if region.gains:
                 for value in region.values:
                     self._note(value)
             saved, cost = f"{region.saved * 1e6:.2f} us", f"{region.cost * 1e6:.2f} us"
             about = f"{len(region.values)} results, columns of products innermost"
-            log.choice(f"{about}: saves {saved} of products, costs {cost}", chosen=chosen)
+            log.choice(f"{about}: saves {saved} of products, costs {cost}", chosen=region.gains)
+
+    def _region_from(self, value: SSAValue, axis: int) -> _Region:
+        """The region of a product's result; where it does not gain, without what products read,
+        if that does."""
+        before = dict(self.inner)
+        region = self._spread_from(value, axis)
+        self._estimate(region)
+        if region.gains:
+            return region
+        whole, self.inner = self.inner, before
+        behind = self._spread_from(value, axis, to_images=False)
+        self._estimate(behind)
+        if behind.gains:
+            return behind
+        self.inner = whole
+        return region
 
     def _is_last(self, value: SSAValue, axis: int) -> bool:
         return axis == len(shape_of(value)) - 1
 
-    def _spread_from(self, value: SSAValue, axis: int) -> _Region:
+    def _spread_from(self, value: SSAValue, axis: int, *, to_images: bool = True) -> _Region:
         region, waiting = _Region(), deque([(value, axis)])
         while waiting:
             found, inner = waiting.popleft()
@@ -125,16 +146,18 @@ class _Regions:
             region.values.append(found)
             for op in (found.owner, *dict.fromkeys(use.operation for use in found.uses)):
                 if isinstance(op, GenericOp):
-                    waiting.extend(self._wanted_beside(op, found))
+                    waiting.extend(self._wanted_beside(op, found, to_images=to_images))
                 elif isinstance(op, ReshapeOp) and (beside := axis_beside(op, found, inner)):
                     waiting.append(beside)
         return region
 
-    def _wanted_beside(self, nest: GenericOp, value: SSAValue) -> list[tuple[SSAValue, int]]:
+    def _wanted_beside(
+        self, nest: GenericOp, value: SSAValue, *, to_images: bool
+    ) -> list[tuple[SSAValue, int]]:
         """What a nest reads and writes beside `value`, with the axis that the same wish means."""
         if (product := self.products.get(nest)) is not None:
             wanted = [(nest.res[0], product.column)]
-            if product.channel is not None:
+            if product.channel is not None and to_images:
                 wanted.append((nest.inputs[product.image], product.channel))
             return wanted
         accesses = _accesses(nest)

@@ -13,7 +13,7 @@ from math import prod
 from xdsl.context import Context
 from xdsl.dialects import arith, func
 from xdsl.dialects.builtin import ArrayAttr, IndexType, IntegerAttr, ModuleOp, f32, f64
-from xdsl.ir import BlockArgument, Operation, SSAValue
+from xdsl.ir import Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
@@ -51,7 +51,7 @@ def _split_kernel(function: func.FuncOp) -> None:
     if any(isinstance(op, UNSTRUCTURED_OPS) or is_packed(op) for op in ops):
         return
     for nest in nests:
-        if nest.is_pointwise and thresholds(nest) and all(map(_is_only_written, nest.outs)):
+        if nest.is_pointwise and thresholds(nest) and all(map(_is_written_once, nest.outs)):
             # Nests of one kernel share its rows, so that only a lone one may divide those.
             kept = frozenset(() if len(nests) == 1 else rows_of(nest))
             pairs = _pairs(nest)
@@ -77,9 +77,9 @@ def _check_ends(function: func.FuncOp) -> None:
         drop_ends(nests)
 
 
-def _is_only_written(memory: SSAValue) -> bool:
-    """Whether a result goes to the caller and nothing in the kernel reads it."""
-    return isinstance(memory, BlockArgument) and memory.has_one_use()
+def _is_written_once(memory: SSAValue) -> bool:
+    """Whether no other op of a kernel writes a result. Others may read it, behind all parts."""
+    return sum(memory in getattr(use.operation, "outs", ()) for use in memory.uses) == 1
 
 
 def _pairs(nest: GenericOp) -> frozenset[int]:

@@ -40,9 +40,11 @@ from lamina.passes.cost.fusion_limits import (
     COLUMN_PARTS,
     ENOUGH_RESULTS,
     LEAST_COLUMN_POINTS,
+    LEAST_MASKED_PART,
     LEAST_NARROW_ROWS,
     LEAST_PART_ROWS,
     LEAST_POINTS,
+    MASKED_PARTS,
     PARTS,
     WIDE,
 )
@@ -89,7 +91,7 @@ def _split(op: GenericOp, parts: int) -> None:
         return
     if results < ENOUGH_RESULTS:
         dim = _divided(op, parts, reads)
-        count = largest_divisor(op.extents[dim], parts)
+        count = _parts_along(op, dim, parts)
         if prod(op.extents) >= LEAST_POINTS and count > 1:
             rebuild_split(
                 op, dim, count, reads, written, in_front=_keeps_columns(op, reads, written)
@@ -99,6 +101,16 @@ def _split(op: GenericOp, parts: int) -> None:
     count = largest_divisor(op.extents[dim], min(COLUMN_PARTS, op.extents[dim] // LEAST_PART_ROWS))
     if count > 1 and _sums_long_columns(op, dim, results, reads, written[0]):
         rebuild_split(op, dim, count, reads, written, in_front=True)
+
+
+def _parts_along(op: GenericOp, dim: int, parts: int) -> int:
+    """How many parts to make along a dimension: of lines of an image, of which a mask says how many
+    count, one of each, since loops over parts of several would not end with these."""
+    extent = op.extents[dim]
+    points = prod(op.extents[d] for d in op.reduction_dims) // max(extent, 1)
+    if extent <= MASKED_PARTS and points >= LEAST_MASKED_PART and _mask_along(op, dim) is not None:
+        return extent
+    return largest_divisor(extent, parts)
 
 
 def _divided(op: GenericOp, parts: int, reads: Sequence[Forms]) -> int:

@@ -20,8 +20,8 @@ from xdsl.ir import Block, BlockArgument, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops, replace_uses
+from lamina.passes.contracts.argument_numbers import COUNTS, EXTENTS, LIMITS
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
-from lamina.passes.contracts.entry_attributes import COUNTS, EXTENTS, LIMITS
 from lamina.passes.contracts.in_place import IN_PLACE
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY

@@ -26,8 +26,8 @@ from xdsl.ir import Attribute, BlockArgument, SSAValue
 
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.records import record
+from lamina.passes.contracts.argument_numbers import EXTENTS, LIMITS
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.entry_attributes import EXTENTS, LIMITS
 from lamina.passes.schedule.emitter import Emitter, Index
 
 
@@ -93,33 +93,6 @@ def open_axes(extents: Sequence[int]) -> tuple[int, ...]:
     """The axes in front of one whose extent is a number of the call: their strides are, too."""
     last = max((axis for axis, number in enumerate(extents) if number >= 0), default=0)
     return tuple(range(last))
-
-
-def reshaped_extents(
-    extents: Sequence[int],
-    value: SSAValue,
-    result: SSAValue,
-    multiples: Mapping[int, tuple[int, int]],
-) -> tuple[int, ...] | None:
-    """The extents of the elements of a value in the shape of another one; None where an open
-    dimension is split or joined there. Others may be, on either side of open ones.
-
-    `multiples` has the numbers that are a multiple of another one, and the factors: a dimension of
-    such an extent may be split into groups of so many.
-    """
-    dimensions = dimensions_of(result)
-    found = [-1] * len(dimensions)
-    for number, dimension in zip(extents, dimensions_of(value), strict=True):
-        if number < 0 or dimension[1] == 1:  # of one element, the number is taken as 1 as well
-            continue
-        if dimension not in dimensions:
-            number, factor = multiples.get(number, (number, 1))
-            stride, extent = dimension
-            dimension = (factor * stride, extent // factor)
-            if extent % factor or dimension not in dimensions:
-                return None
-        found[dimensions.index(dimension)] = number
-    return tuple(found)
 
 
 def dimensions_of(value: SSAValue) -> list[tuple[int, int]]:

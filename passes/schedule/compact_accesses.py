@@ -16,7 +16,7 @@ from xdsl.ir import SSAValue
 from lamina.dialects.loop import ScatterOp
 from lamina.dialects.loop.access import forms_of
 from lamina.dialects.loop.schedules import NestSchedule, ProductTasksAttr, RowTasksAttr
-from lamina.passes.contracts.entry_attributes import EXTENTS
+from lamina.passes.contracts.argument_numbers import EXTENTS
 from lamina.passes.schedule.call_extents import integers, limits_of, note_on_arguments, open_axes
 from lamina.passes.schedule.compact_products import product_accesses
 from lamina.passes.schedule.guarded_reads import VECTOR_CLAUSES

@@ -34,16 +34,15 @@ from xdsl.passes import ModulePass
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp
 from lamina.dialects.loop.kernel import before_reshapes
+from lamina.passes.contracts.argument_numbers import COUNTS, LIMITS
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
-from lamina.passes.contracts.derived_sizes import multiples_in
-from lamina.passes.contracts.entry_attributes import COMPACT, COUNTS, LIMITS
+from lamina.passes.contracts.entry_attributes import COMPACT
 from lamina.passes.fusion.outline_kernels import kernel_calls
 from lamina.passes.memory.bufferize import ENTRY
-from lamina.passes.schedule.call_extents import (
-    open_axes,
-    reshaped_extents,
-)
-from lamina.passes.schedule.compact_accesses import Extents, note_extents, refused
+from lamina.passes.schedule.call_extents import open_axes
+from lamina.passes.schedule.compact_accesses import Extents, note_extents
+from lamina.passes.schedule.derive_sizes import ProgramNumbers, numbers_of
+from lamina.passes.schedule.passed_extents import Numbers, PassedExtents
 
 
 class CompactArgumentsPass(ModulePass):
@@ -54,17 +53,19 @@ class CompactArgumentsPass(ModulePass):
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         functions = [f for f in block_ops(op.body.block) if isinstance(f, func.FuncOp)]
         entries = [f for f in functions if ENTRY in f.attributes and COMPACT in f.attributes]
-        wanted = {value: e for entry in entries for value, e in _candidates(entry)}
-        if not wanted:
+        candidates = {value: e for entry in entries for value, e in _candidates(entry)}
+        if not candidates:
             return
-        kernels = kernel_calls(op)
-        _keep_possible(wanted, kernels)
+        kernels, programs = kernel_calls(op), numbers_of(op)
+        wanted: dict[SSAValue, Numbers] = {v: _values(v, e) for v, e in candidates.items()}
+        _keep_possible(wanted, kernels, programs)
         for entry in entries:
+            own = {v.index: e for v, e in candidates.items() if v.owner is entry.body.block}
             note_extents(
-                entry, {v.index: e for v, e in wanted.items() if v.owner is entry.body.block}
+                entry, {n: e for n, e in own.items() if entry.body.block.args[n] in wanted}
             )
-        for kernel, own in kernels.items():
-            note_extents(kernel, _of_kernel(kernel, own, wanted))
+        for kernel, calls in kernels.items():
+            PassedExtents(kernel, calls, wanted, programs, are_buffers=False).note()
 
 
 def _candidates(entry: func.FuncOp) -> Iterator[tuple[BlockArgument, Extents]]:
@@ -110,8 +111,16 @@ def _rank(declared: Declared) -> int:
     return len(declared.type.get_shape())
 
 
+def _values(argument: BlockArgument, extents: Extents) -> Numbers:
+    """The arguments of an entry that are extents."""
+    values = argument.owner.args
+    return tuple(None if n < 0 else values[n] for n in extents)
+
+
 def _keep_possible(
-    wanted: dict[BlockArgument, Extents], kernels: Mapping[func.FuncOp, Sequence[func.CallOp]]
+    wanted: dict[SSAValue, Numbers],
+    kernels: Mapping[func.FuncOp, Sequence[func.CallOp]],
+    programs: Mapping[func.FuncOp, ProgramNumbers],
 ) -> None:
     """Leave out arguments that some use needs in another layout; in place."""
     names = {kernel.sym_name.data for kernel in kernels}
@@ -121,19 +130,17 @@ def _keep_possible(
     while True:
         gone: set[SSAValue] = set()
         for kernel, calls in kernels.items():
-            found = _of_kernel(kernel, calls, wanted)
-            bad = refused(kernel, found) if found else frozenset[int]()
+            possible = PassedExtents(kernel, calls, wanted, programs, are_buffers=False).possible()
             for call in calls:
                 bases = [before_reshapes(value) for value in call.arguments]
                 gone.update(
                     value
                     for place, value in enumerate(bases)
-                    if value in wanted and (place not in found or place in bad)
+                    if value in wanted and place not in possible
                 )
         if not gone:
             return
         for value in gone:
-            assert isinstance(value, BlockArgument)
             del wanted[value]
 
 
@@ -147,40 +154,6 @@ def _goes_to(value: SSAValue, kernels: Collection[str]) -> bool:
         elif not isinstance(op, func.CallOp) or op.callee.string_value() not in kernels:
             return False
     return True
-
-
-def _of_kernel(
-    kernel: func.FuncOp, calls: Sequence[func.CallOp], wanted: Mapping[BlockArgument, Extents]
-) -> dict[int, Extents]:
-    """The arguments of a kernel that are compact in all of its calls, and its own arguments that
-    are their extents."""
-    found: dict[int, Extents] = {}
-    for place in range(len(kernel.body.block.args)):
-        said = {_passed(call, place, wanted) for call in calls}
-        extents = said.pop() if len(said) == 1 else None
-        if extents is not None:
-            found[place] = extents
-    return found
-
-
-def _passed(
-    call: func.CallOp, place: int, wanted: Mapping[BlockArgument, Extents]
-) -> Extents | None:
-    """The places in a call of the numbers that are the extents of one of its arguments."""
-    passed = call.arguments[place]
-    value = before_reshapes(passed)
-    if not isinstance(value, BlockArgument) or value not in wanted:
-        return None
-    entry = value.owner.parent_op()
-    assert isinstance(entry, func.FuncOp)
-    multiples = {} if passed is value else multiples_in(entry)
-    found = reshaped_extents(wanted[value], value, passed, multiples)
-    if found is None:
-        return None
-    places = {argument: number for number, argument in enumerate(call.arguments)}
-    arguments = value.owner.args
-    extents = [-1 if n < 0 else places.get(arguments[n]) for n in found]
-    return tuple(n for n in extents if n is not None) if None not in extents else None
 
 
 def _numbers(attribute: Attribute) -> list[int]:

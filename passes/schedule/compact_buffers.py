@@ -27,9 +27,7 @@ from itertools import combinations
 from xdsl.context import Context
 from xdsl.dialects import func, memref
 from xdsl.dialects.builtin import (
-    ArrayAttr,
     ComplexType,
-    DictionaryAttr,
     IndexType,
     IntegerAttr,
     MemRefType,
@@ -55,17 +53,12 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.plan_memory import ARENA, byte_size
 from lamina.passes.schedule.call_extents import (
     dimensions_of,
-    extents_of,
     open_axes,
-    reshaped_extents,
 )
-from lamina.passes.schedule.compact_accesses import Extents, note_extents, refused
-from lamina.passes.schedule.derive_sizes import writers_of
+from lamina.passes.schedule.derive_sizes import ProgramNumbers, numbers_of, writers_of
 from lamina.passes.schedule.limit_arguments import limits_of_arguments
+from lamina.passes.schedule.passed_extents import Numbers, PassedExtents
 
-Numbers = tuple[SSAValue | None, ...]
-"""For each dimension of a buffer the number of the program that is its extent in memory, or None
-for that of the type."""
 Calls = Mapping[func.FuncOp, Sequence[func.CallOp]]
 
 
@@ -85,10 +78,11 @@ class CompactBuffersPass(ModulePass):
         wanted = {value: n for entry in arenas for value, n in _candidates(entry, uses)}
         if not wanted:
             return
-        _keep_possible(wanted, kernels)
+        programs = numbers_of(op)
+        _keep_possible(wanted, kernels, programs)
         given: list[SSAValue] = []
         for kernel, calls in kernels.items():
-            given += _Kernel(kernel, calls, wanted).note()
+            given += PassedExtents(kernel, calls, wanted, programs, are_buffers=True).note()
         for entry in arenas:
             _keep(entry.arena, dict.fromkeys(n for n in given if _is_view(n, entry.arena)))
             entry.function.update_function_type()
@@ -207,12 +201,14 @@ def _is_open(value: SSAValue, numbers: Numbers) -> bool:
     return any(shape[axis] > 1 for axis in open_axes(known))
 
 
-def _keep_possible(wanted: dict[SSAValue, Numbers], kernels: Calls) -> None:
+def _keep_possible(
+    wanted: dict[SSAValue, Numbers], kernels: Calls, programs: Mapping[func.FuncOp, ProgramNumbers]
+) -> None:
     """Leave out buffers that some use needs in another layout; in place."""
     while True:
         gone: set[SSAValue] = set()
         for kernel, calls in kernels.items():
-            found = _Kernel(kernel, calls, wanted)
+            found = PassedExtents(kernel, calls, wanted, programs, are_buffers=True)
             possible = found.possible()
             for call in calls:
                 bases = [before_reshapes(argument) for argument in call.arguments]
@@ -250,89 +246,6 @@ def _span(view: SSAValue) -> tuple[int, int]:
     assert isinstance(op, memref.ViewOp) and isinstance(kind, MemRefType)
     first = constant_integer(op.byte_shift)
     return (0, sys.maxsize) if first is None else (first, first + byte_size(kind))
-
-
-class _Kernel:
-    """A kernel, and how what its calls pass lies in memory.
-
-    `extents` are those of buffers, in places of arguments, of which `new` are to come: for each its
-    value in each call.
-    """
-
-    def __init__(
-        self,
-        kernel: func.FuncOp,
-        calls: Sequence[func.CallOp],
-        wanted: Mapping[SSAValue, Numbers],
-    ) -> None:
-        self.kernel, self.calls = kernel, calls
-        self.new: list[tuple[SSAValue, ...]] = []
-        self.extents: dict[int, Extents] = {}
-        for place in range(len(kernel.body.block.args)):
-            passed = [_passed(call.arguments[place], wanted) for call in calls]
-            known = [numbers for numbers in passed if numbers is not None]
-            if len(known) == len(calls) and (own := self._agreed(known)) is not None:
-                self.extents[place] = own
-
-    def _agreed(self, passed: Sequence[Numbers]) -> Extents | None:
-        """Extents that are open in all calls or in none."""
-        found: list[int] = []
-        for along in zip(*passed, strict=True):
-            numbers = tuple(number for number in along if number is not None)
-            if len(numbers) not in (0, len(along)):
-                return None
-            found.append(self._place(numbers) if numbers else -1)
-        return tuple(found)
-
-    def _place(self, numbers: tuple[SSAValue, ...]) -> int:
-        """Which argument is this number in each call."""
-        arguments = list(zip(*(call.arguments for call in self.calls), strict=True))
-        if numbers in arguments:
-            return arguments.index(numbers)
-        if numbers not in self.new:
-            self.new.append(numbers)
-        return len(arguments) + self.new.index(numbers)
-
-    def _all_extents(self) -> dict[int, Extents]:
-        """Those of arguments of entries as well."""
-        known = {a.index: extents_of(a) for a in self.kernel.body.block.args}
-        return {n: e for n, e in known.items() if e is not None} | self.extents
-
-    def possible(self) -> frozenset[int]:
-        """The buffers that the kernel can touch so."""
-        if not self.extents:
-            return frozenset()
-        bad = refused(self.kernel, self._all_extents(), self.extents)
-        return frozenset(self.extents) - bad
-
-    def note(self) -> list[SSAValue]:
-        """Say so, and pass numbers that the kernel has not been given, which are returned."""
-        if not self.extents:
-            return []
-        block, noted = self.kernel.body.block, self._all_extents()
-        for numbers in self.new:
-            block.insert_arg(numbers[0].type, len(block.args)).name_hint = "extent"
-            for call, number in zip(self.calls, numbers, strict=True):
-                call.operands = [*call.operands, number]
-        if self.new:
-            self.kernel.update_function_type()
-            arguments = self.kernel.arg_attrs
-            if arguments is not None:
-                more = [DictionaryAttr({})] * len(self.new)
-                self.kernel.properties["arg_attrs"] = ArrayAttr([*arguments, *more])
-        note_extents(self.kernel, noted)
-        return [number for numbers in self.new for number in numbers]
-
-
-def _passed(passed: SSAValue, wanted: Mapping[SSAValue, Numbers]) -> Numbers | None:
-    """The extents of a buffer in the shape that a call has of it."""
-    value = before_reshapes(passed)
-    if value not in wanted:
-        return None
-    numbers = wanted[value]
-    axes = [-1 if number is None else axis for axis, number in enumerate(numbers)]
-    found = reshaped_extents(axes, value, passed, {})
-    return None if found is None else tuple(None if n < 0 else numbers[n] for n in found)
 
 
 def _keep(arena: BlockArgument, numbers: Iterable[SSAValue]) -> None:

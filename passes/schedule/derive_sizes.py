@@ -139,6 +139,16 @@ class _Kernel:
         return _joined(kind, left, right)
 
 
+def numbers_of(module: ModuleOp) -> dict[func.FuncOp, ProgramNumbers]:
+    """What is known of the numbers of each entry."""
+    kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(module)}
+    return {
+        function: ProgramNumbers(function, arguments_of(function), kernels)
+        for function in module.body.block.ops
+        if isinstance(function, func.FuncOp) and ENTRY in function.attributes
+    }
+
+
 @mutable_record
 class ProgramNumbers:
     """What the buffers of an entry hold that are single numbers."""
@@ -157,8 +167,12 @@ class ProgramNumbers:
             self._found[base] = self._of(base)
         return self._found[base]
 
+    def is_input(self, value: SSAValue) -> bool:
+        """Whether it comes with the call of the program."""
+        return isinstance(value, BlockArgument) and self._kind(value) == "input"
+
     def _of(self, base: SSAValue) -> Formula | None:
-        if isinstance(base, BlockArgument) and self._kind(base) == "input":
+        if isinstance(base, BlockArgument) and self.is_input(base):
             return Formula.argument(base.index) if is_count(base) else None
         if (write := self.only_write(base)) is None:
             return None

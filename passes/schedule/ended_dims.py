@@ -14,10 +14,13 @@ from lamina.passes.schedule.nest_steps import has_cached_reads
 from lamina.passes.schedule.stages import Stage, collapse_rows, stages_of, take_inner
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
+Ended = dict[int, frozenset[int]]
+"""Dimensions of a nest whose loops end at numbers of the call, and which arguments of the kernel
+these are in: each of the numbers is an end."""
 
-def ended_dims(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
-    """Of each nest the dimensions whose loops end at a number of the call, and which argument of
-    the kernel that number is in.
+
+def ended_dims(part: Part, tasks: Any) -> dict[GenericOp, Ended]:
+    """Of each nest the dimensions whose loops end at numbers of the call.
 
     Empty where tasks have no such loops: those of products, of sums over rows, of rows side by
     side, and where one loop of the part cannot end there.
@@ -32,11 +35,11 @@ def ended_dims(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
     return ended_in(stages)
 
 
-def ended_in(stages: list[Stage]) -> dict[GenericOp, dict[int, int]]:
+def ended_in(stages: list[Stage]) -> dict[GenericOp, Ended]:
     """The same of stages that are swept row by row, whose loops are their inner dimensions."""
     sweeps = scheduled_sweeps(stages)
     ends = common_ends(sweeps)
-    found: dict[GenericOp, dict[int, int]] = {stage.op: {} for stage in stages}
+    found: dict[GenericOp, Ended] = {stage.op: {} for stage in stages}
     for sweep, places in (ends or {}).items():
         for stage in sweep.members:
             noted = ends_of(stage.op, stage.op.extents)
@@ -45,8 +48,8 @@ def ended_in(stages: list[Stage]) -> dict[GenericOp, dict[int, int]]:
                 if dims is not None and sweep.order[sweep.stages[0]][place] not in dims:
                     continue
                 dim = sweep.dim(stage, place)
-                for bound in noted.get(dim, ()):
-                    count = bound.form.pure_dim
-                    if count is not None and count >= FIRST_COUNT:
-                        found[stage.op][dim] = count - FIRST_COUNT
+                counts = [bound.form.pure_dim for bound in noted.get(dim, ())]
+                ends_at = [n - FIRST_COUNT for n in counts if n is not None and n >= FIRST_COUNT]
+                if ends_at:
+                    found[stage.op][dim] = frozenset(ends_at)
     return found

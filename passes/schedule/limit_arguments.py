@@ -9,6 +9,10 @@ no more memory than there are elements, and copies nothing to pad or to cut it.
 
 Indices in dimension 0 are below the number in argument 2, or 0 where that is less than 1. Where the
 number is a multiple of another one (`lamina.derived`) they are in the first group where it is 0.
+
+Kernels may end at whole groups of a size, as at windows of an image, of which there are `h floordiv
+16`. They touch the first group where a call has none: `lamina.touched = [16, 1]` of an input says
+how many positions there have to be, so that calls with fewer of them pad it.
 """
 
 from __future__ import annotations
@@ -37,9 +41,9 @@ from lamina.dialects.loop.access import forms_of, row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import rows_of
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.records import mutable_record
+from lamina.passes.contracts.argument_numbers import LIMITS, TOUCHED
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.derived_sizes import multiples_in
-from lamina.passes.contracts.entry_attributes import LIMITS
 from lamina.passes.fusion.demanded_elements import is_count
 from lamina.passes.fusion.element_limits import (
     ALL_POINTS,
@@ -60,7 +64,8 @@ from lamina.passes.schedule.call_extents import (
     limits_of,
     note_on_arguments,
 )
-from lamina.passes.schedule.ended_dims import ended_dims
+from lamina.passes.schedule.derive_sizes import ProgramNumbers
+from lamina.passes.schedule.ended_dims import Ended, ended_dims
 from lamina.passes.schedule.guarded_reads import (
     guarded_limits,
     guarded_reads,
@@ -90,9 +95,10 @@ class LimitArgumentsPass(ModulePass):
         entries = [f for f in functions if ENTRY in f.attributes and _sizes(f)]
         if not entries:
             return
-        accesses = _Accesses({kernel.sym_name.data: kernel for kernel in kernel_functions(op)})
+        kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
+        accesses = _Accesses(kernels)
         for entry in entries:
-            _limit(entry, accesses)
+            _limit(entry, accesses, ProgramNumbers(entry, arguments_of(entry), kernels))
 
 
 def _sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
@@ -113,7 +119,7 @@ def _made_sizes(entry: func.FuncOp) -> dict[SSAValue, int]:
     }
 
 
-def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
+def _limit(entry: func.FuncOp, accesses: _Accesses, numbers: ProgramNumbers) -> None:
     sizes, made, arguments = _sizes(entry), _made_sizes(entry), arguments_of(entry)
     values = entry.body.block.args
     multiples: dict[SSAValue, tuple[SSAValue, int]] = {
@@ -130,10 +136,12 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
             yield Limit(factor * stride, extent // factor, Reach(one))
 
     noted: dict[int, Attribute] = {}
+    touched: dict[int, Attribute] = {}
     for value, declared in zip(values, arguments, strict=True):
         if declared.kind not in _OF_CALLS or value in sizes:
             continue
-        limits = accesses.of(value)
+        groups = _Groups(numbers) if declared.kind == "input" else None
+        limits = accesses.of(value, groups)
         known = {**sizes, **made} if declared.kind == "output" else sizes
         ends = [
             next((n for size, n in known.items() if not limits.isdisjoint(equal(at, size))), -1)
@@ -141,7 +149,49 @@ def _limit(entry: func.FuncOp, accesses: _Accesses) -> None:
         ]
         if any(number >= 0 for number in ends):
             noted[value.index] = integers(ends)
+            least = groups.least(value, ends) if groups is not None else [1]
+            if max(least) > 1:
+                touched[value.index] = integers(least)
     note_on_arguments(entry, LIMITS, noted)
+    note_on_arguments(entry, TOUCHED, touched)
+
+
+@mutable_record
+class _Groups:
+    """Which sizes limits end at that end at whole groups of these, and how large groups are."""
+
+    numbers: ProgramNumbers
+    sizes: dict[Limit, int] = field(default_factory=dict[Limit, int])
+    """The most positions of a group, of limits that follow."""
+
+    def with_sizes(self, limits: Demand) -> Demand:
+        """Limits, and those that follow: where groups end at `size floordiv 16`, their positions
+        end at the size."""
+        return limits | frozenset(filter(None, map(self._of_positions, limits)))
+
+    def _of_positions(self, limit: Limit) -> Limit | None:
+        assert isinstance(limit.end, Reach)
+        formula = self.numbers.of(limit.end.count)
+        if limit.end != Reach(limit.end.count) or formula is None:
+            return None
+        if formula.kind not in ("divsi", "floordiv") or formula.parts[0].kind != "argument":
+            return None
+        size, by = formula.parts[0].value, formula.parts[1].value
+        if limit.stride % by:
+            return None
+        count = Reach(self.numbers.entry.body.block.args[size])
+        found = Limit(limit.stride // by, limit.extent * by, count)
+        self.sizes[found] = max(by, self.sizes.get(found, 1))
+        return found
+
+    def least(self, value: SSAValue, ends: Sequence[int]) -> list[int]:
+        """How many positions of each dimension are touched, whatever the sizes are, at which these
+        arguments say that they end."""
+        arguments = self.numbers.entry.body.block.args
+        return [
+            1 if n < 0 else self.sizes.get(Limit(stride, extent, Reach(arguments[n])), 1)
+            for (stride, extent), n in zip(dimensions_of(value), ends, strict=True)
+        ]
 
 
 @mutable_record
@@ -151,15 +201,17 @@ class _Accesses:
     kernels: Mapping[str, func.FuncOp]
     _known: dict[str, Mapping[int, Demand]] = field(default_factory=dict[str, Mapping[int, Demand]])
 
-    def of(self, value: SSAValue) -> Demand:
-        """The limits that all accesses keep to, in numbers that are values beside `value`."""
+    def of(self, value: SSAValue, groups: _Groups | None = None) -> Demand:
+        """The limits that all accesses keep to, in numbers that are values beside `value`, and
+        those of which their groups are."""
         found: list[Demand] = []
         for use in value.uses:
             op = use.operation
             if isinstance(op, ReshapeOp):
-                found.append(self.of(op.result))
+                found.append(self.of(op.result, groups))
             elif isinstance(op, func.CallOp):
-                found.append(self._of_call(op, use.index))
+                own = self._of_call(op, use.index)
+                found.append(own if groups is None else groups.with_sizes(own))
             elif not isinstance(op, func.ReturnOp):
                 return EVERYTHING
         return frozenset.intersection(*found) if found else EVERYTHING
@@ -214,7 +266,7 @@ def _read_within(kernel: func.FuncOp, argument: BlockArgument) -> Demand:
     )
 
 
-def _ends(nest: GenericOp, ended: Mapping[int, int]) -> Points:
+def _ends(nest: GenericOp, ended: Ended) -> Points:
     """The points of a nest whose loops over these dimensions end at numbers in arguments."""
     block = nest.parent_block()
     assert block is not None
@@ -222,7 +274,8 @@ def _ends(nest: GenericOp, ended: Mapping[int, int]) -> Points:
         PointLimit(
             Linear.dim(dim), nest.extents[dim], 1, nest.extents[dim], Reach(block.args[number])
         )
-        for dim, number in ended.items()
+        for dim, numbers in ended.items()
+        for number in numbers
     )
 
 

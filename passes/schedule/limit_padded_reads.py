@@ -26,8 +26,8 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.packing import is_packed
 from lamina.dialects.loop.schedules import RowTasksAttr
+from lamina.passes.contracts.argument_numbers import COUNTS, LIMITS
 from lamina.passes.contracts.declared import arguments_of, text_of
-from lamina.passes.contracts.entry_attributes import COUNTS, LIMITS
 from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import integers, note_on_arguments

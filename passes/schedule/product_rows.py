@@ -6,7 +6,7 @@ from typing import Any
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.schedules import ProductTasks
-from lamina.passes.schedule.ended_dims import ended_in
+from lamina.passes.schedule.ended_dims import Ended, ended_in
 from lamina.passes.schedule.jammed_block import runs_in_block
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
@@ -43,22 +43,22 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     return {stage.op: dims for stage, dims in zip(stages, rows, strict=True)}
 
 
-def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, dict[int, int]]:
-    """Of each nest of a part the columns that end at a number of the call, and which argument of
-    the kernel that number is in: those of products that their kernel gives to its caller, what
-    follows such a product panel by panel, and what is swept row by row and ends there; and of sums
-    of products the terms."""
+def ended_columns(part: Part, tasks: Any) -> dict[GenericOp, Ended]:
+    """Of each nest of a part the columns that end at numbers of the call: those of products that
+    their kernel gives to its caller, what follows such a product panel by panel, and what is swept
+    row by row and ends there; and of sums of products the terms."""
     if not isinstance(tasks, ProductTasks):
         return {}
     plan = plan_of(part, tasks)
-    found: dict[GenericOp, dict[int, int]] = {}
+    found: dict[GenericOp, Ended] = {}
     for stage, shape in plan.products.items():
         ends = ProductEnds.of(stage, shape, panel_mode=plan.panel_mode)
         if ends.terms is not None and ends.terms.count is not None:
-            found[stage.op] = {ends.dim: ends.terms.count}
+            found[stage.op] = {ends.dim: frozenset({ends.terms.count})}
         if ends.columns is None or ends.columns.count is None:
             continue
-        count, followers = ends.columns.count, [s for s in plan.stages if s is not stage]
+        count = frozenset({ends.columns.count})
+        followers = [s for s in plan.stages if s is not stage]
         found.setdefault(stage.op, {})[shape.inner_column] = count
         if plan.panel_mode:
             found.update((s.op, {s.inner[0]: count}) for s in followers)

@@ -86,8 +86,12 @@ class OpenInputs:
             closed = OpenExtent(-1, 0, 0)
             rank = 1 if place in self.numbers else len(slots[place].shape)
             rows = [dims.get(dim, closed) for dim in range(rank)]
+            touched = slots[place].touched or [1] * rank
             table = (structure("Open") * len(rows))(
-                *((row.size, 0, row.factor, row.offset) for row in rows)
+                *(
+                    (row.size, least, row.factor, row.offset)
+                    for row, least in zip(rows, touched, strict=True)
+                )
             )
             kept.append(table)
             inputs[place].open = ctypes.addressof(table)

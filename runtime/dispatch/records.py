@@ -172,7 +172,7 @@ RECORDS: dict[str, Fields] = {
     # an extent of an argument that calls tell: `factor` times a size, and `offset`
     "Open": (
         ("size", "i32"),  # its place among those of the program, -1 where the extent is known
-        ("unused", "i32"),
+        ("touched", "i32"),  # positions that the program may touch; arguments with fewer are padded
         ("factor", "i64"),
         ("offset", "i64"),
     ),

@@ -14,7 +14,7 @@ from xdsl.dialects.builtin import ArrayAttr, IntegerAttr
 from xdsl.interpreter import Interpreter, impl_callable, register_impls
 from xdsl.interpreters.func import FuncFunctions
 
-from lamina.passes.contracts.entry_attributes import EXTENTS
+from lamina.passes.contracts.argument_numbers import EXTENTS
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.runtime.entry import Slot
 from lamina.runtime.interpreters.loop_memory import unwritten

@@ -124,3 +124,21 @@ def test_threads_call_versions_side_by_side(made: list[Any]) -> None:
         for x, results in zip(inputs, pool.map(run, inputs), strict=True):
             for result in results:
                 torch.testing.assert_close(result, _graph(x))
+
+
+def _windows(x: Any) -> Any:
+    height, width = x.shape
+    x = x.view(height // 8, 8, width // 8, 8).transpose(1, 2)
+    return x.softmax(-1).reshape(-1, 64).sum(1)
+
+
+def test_a_version_has_room_for_what_its_graph_is_for(made: list[Any]) -> None:
+    """Torch finds that an image has one line of windows, and keeps a guard of that: there is no
+    room for more, nor for fewer."""
+    compiled = _compiled(_windows, torch.randn(8, 24))
+    for size in ((8, 24), (8, 32), (16, 32), (8, 16), (24, 48)):
+        x = torch.randn(size)
+        torch.testing.assert_close(compiled(x), _windows(x))
+    ranges = [[n.range for n in call._versions.names.values()] for call in made]
+    assert [(ranges[0][0].least, ranges[0][0].most), ranges[0][1].most] == [(8, 15), None]
+    assert any(all(r.most is None for r in own) for own in ranges[1:])

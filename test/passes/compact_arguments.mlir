@@ -252,3 +252,32 @@ func.func private @copied(%x: memref<64x256xf32>, %i: memref<64xi64>, %u: memref
   }
   func.return
 }
+
+// -----
+
+// A kernel that has not been given a number gets it, where that comes with the call. What ends at another number than that of
+// its own extent lies as its type says.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x256xf32> {{{.*}}lamina.extents = [1 : i64, 2 : i64]}
+// CHECK-SAME:    %z: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1 : i64, 1 : i64]}
+// CHECK:         func.call @fours(%x, %q, %y, %a, %b)
+// CHECK:       func.func private @fours(%x: memref<64x256xf32> {lamina.extents = [3 : i64, 4 : i64]}, %q: memref<i64>, %y: memref<16x256xf32>, %extent: memref<i64>, %extent_1: memref<i64>)
+func.func @main(%x: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 2]}, %a: memref<i64> {lamina.name = "a"}, %b: memref<i64> {lamina.name = "b"}, %z: memref<64x256xf32> {lamina.counts = ["a", "b"], lamina.limits = [1, 1]}, %q: memref<i64> {lamina.name = "q"}, %y: memref<16x256xf32> {lamina.kind = "output"}, %w: memref<16x256xf32> {lamina.kind = "output"}) attributes {lamina.entry, lamina.compact} {
+  func.call @fours(%x, %q, %y) : (memref<64x256xf32>, memref<i64>, memref<16x256xf32>) -> ()
+  func.call @whole(%z, %w) : (memref<64x256xf32>, memref<16x256xf32>) -> ()
+  func.return
+}
+func.func private @fours(%x: memref<64x256xf32>, %q: memref<i64>, %y: memref<16x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
+  loop.generic (i, j) in [16, 256] reads(%x[i * 4, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<16x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 16, 256]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}
+func.func private @whole(%x: memref<64x256xf32>, %y: memref<16x256xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<inner = [1]>]} {
+  loop.generic (i, j) in [16, 256] reads(%x[i * 4, j] : memref<64x256xf32>) writes([i, j] store into %y : memref<16x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8>} {
+  ^bb0(%v: f32):
+    loop.yield %v : f32
+  }
+  func.return
+}

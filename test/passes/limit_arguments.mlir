@@ -296,3 +296,47 @@ func.func private @whole(%z: memref<128x8xf32>) attributes {lamina.kernel, lamin
   }
   func.return
 }
+
+// -----
+
+// Rows in groups of four, of which there are as many as a size has whole: they end at the size, but the first group is touched
+// whatever that is. What ends at groups of a number that follows otherwise ends nowhere, and results have no room for a group.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<64x8xf32> {lamina.limits = [1 : i64, -1 : i64], lamina.touched = [4 : i64, 1 : i64]}
+// CHECK-SAME:    %y: memref<64x8xf32> {lamina.kind = "output"}
+// CHECK-SAME:    %z: memref<64x8xf32>, %w:
+func.func @main(%x: memref<64x8xf32>, %n: memref<i64>, %y: memref<64x8xf32> {lamina.kind = "output"}, %z: memref<64x8xf32>, %w: memref<64x8xf32> {lamina.kind = "output"}, %arena: memref<128xi8> {lamina.kind = "arena"}) attributes {lamina.entry} {
+  %c0 = arith.constant 0 : index
+  %c1 = arith.constant 64 : index
+  %q = memref.view %arena[%c0][] : memref<128xi8> to memref<i64>
+  %r = memref.view %arena[%c1][] : memref<128xi8> to memref<i64>
+  func.call @quotient(%n, %q, %r) : (memref<i64>, memref<i64>, memref<i64>) -> ()
+  func.call @fours(%x, %q, %y) : (memref<64x8xf32>, memref<i64>, memref<64x8xf32>) -> ()
+  func.call @rows(%x, %n, %w) : (memref<64x8xf32>, memref<i64>, memref<64x8xf32>) -> ()
+  func.call @fours(%z, %r, %w) : (memref<64x8xf32>, memref<i64>, memref<64x8xf32>) -> ()
+  func.return
+}
+func.func private @quotient(%n: memref<i64>, %q: memref<i64>, %r: memref<i64>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false>]} {
+  loop.generic () in [] reads(%n[] : memref<i64>) writes([] store into %q : memref<i64>, [] store into %r : memref<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%v: i64):
+    %four = arith.constant 4 : i64
+    %whole = arith.floordivsi %v, %four : i64
+    %more = arith.addi %whole, %four : i64
+    loop.yield %whole, %more : i64, i64
+  }
+  func.return
+}
+func.func private @fours(%x: memref<64x8xf32>, %q: memref<i64>, %y: memref<64x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j, k) in [16, 4, 8] reads(%x[(i * 4) + j, k] : memref<64x8xf32>) writes([(i * 4) + j, k] store into %y : memref<64x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2], live = [arg1 of 16, 4, 8]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+func.func private @rows(%x: memref<64x8xf32>, %n: memref<i64>, %y: memref<64x8xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<>]} {
+  loop.generic (i, j) in [64, 8] reads(%x[i, j] : memref<64x8xf32>) writes([i, j] store into %y : memref<64x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 64, 8]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}

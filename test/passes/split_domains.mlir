@@ -245,3 +245,50 @@ func.func private @ends(%x: memref<16x64xf32>, %y: memref<16x64xf32>, %n: memref
 // CHECK-SAME:    upper affine_map<(d0, d1)[s0] -> (s0)>
 // CHECK:         loop.generic (d0, d1) in [16, 64] reads(%t[d0, d1]
 // CHECK-SAME:    upper affine_map<(d0, d1)[s0] -> ((s0 + -64))>
+
+// -----
+
+// What the kernel reads itself, row by row, as a norm of joined pieces does: the pieces are in front of it.
+func.func private @joined_and_summed(%x: memref<16x32xf32>, %y: memref<16x32xf32>, %out: memref<16xf32>) attributes {lamina.kernel} {
+  %t = memref.alloc() : memref<16x64xf32>
+  loop.generic (i, j) in [16, 64] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x32xf32>) writes([i, j] store into %t : memref<16x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32, %q: f32):
+    %at = loop.index 1 : index
+    %limit = arith.constant 32 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %v = arith.select %first, %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (i, j) in [16, 64] reads(%t[i, j] : memref<16x64xf32>) writes([i] add into %out : memref<16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @joined_and_summed
+// CHECK:         %t = memref.alloc
+// CHECK-NEXT:    loop.generic (d0, d1) in [16, 32] reads(%x[d0, d1] : memref<16x32xf32>) writes([d0, d1] store into %t : memref<16x64xf32>)
+// CHECK:         loop.generic (d0, d1) in [16, 32] reads(%y[d0, d1] : memref<16x32xf32>) writes([d0, d1 + 32] store into %t : memref<16x64xf32>)
+// CHECK:         loop.generic (d0, d1) in [16, 64] reads(%t[d0, d1] : memref<16x64xf32>) writes([d0] add into %out : memref<16xf32>)
+
+// -----
+
+// Not what another nest writes as well: which of both comes last is not theirs to say.
+func.func private @written_twice(%x: memref<16x32xf32>, %y: memref<16x32xf32>, %out: memref<16x64xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [16, 64] reads(%x[i, j] pad 0.0 : f32 : memref<16x32xf32>, %y[i, j - 32] pad 0.0 : f32 : memref<16x32xf32>) writes([i, j] store into %out : memref<16x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32, %q: f32):
+    %at = loop.index 1 : index
+    %limit = arith.constant 32 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %v = arith.select %first, %p, %q : f32
+    loop.yield %v : f32
+  }
+  loop.generic (i) in [16] reads(%x[i, 0] : memref<16x32xf32>) writes([i, 0] store into %out : memref<16x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @written_twice
+// CHECK:         loop.generic (d0, d1) in [16, 64]
+// CHECK:         loop.generic (d0) in [16]

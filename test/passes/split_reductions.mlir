@@ -278,3 +278,35 @@ func.func @chosen_by_masks(%mask: tensor<64xi1>, %x: tensor<64x4096x5xf32>) -> t
   }
   func.return %s : tensor<5xf32>
 }
+
+// -----
+
+// Lines of images, of which a mask says how many count: each is a part of its own, so that loops over parts end there, too.
+// CHECK-LABEL: @masked_lines
+// CHECK:         [[PARTS:%\S+]] = loop.generic (d0, d1, d2, d3, d4) in [8, 4, 1, 256, 256] reads(%mask[d2 + d4] : tensor<256xi1>, %x[(d0 * 4) + d1, d2 + d4, d3] : tensor<32x256x256xf32>) writes([d0, d4] add : tensor<8x256xf32>)
+// CHECK:         loop.generic (d0, d1) in [8, 256] reads(%mask[d1] : tensor<256xi1>, [[PARTS]][d0, d1] : tensor<8x256xf32>) writes([d0] add : tensor<8xf32>)
+func.func @masked_lines(%mask: tensor<256xi1>, %x: tensor<32x256x256xf32>) -> tensor<8xf32> {
+  %s = loop.generic (g, c, y, x) in [8, 4, 256, 256] reads(%mask[y] : tensor<256xi1>, %x[(g * 4) + c, y, x] : tensor<32x256x256xf32>) writes([g] add : tensor<8xf32>) {
+  ^bb0(%m: i1, %v: f32):
+    %zero = arith.constant 0.0 : f32
+    %e = arith.select %m, %v, %zero : f32
+    loop.yield %e : f32
+  }
+  func.return %s : tensor<8xf32>
+}
+
+// -----
+
+// Not single elements: parts of these have several.
+// CHECK-LABEL: @masked_elements
+// CHECK-NOT:     in [8, 1, 256, 256]
+// CHECK:         writes([d0, ((d{{.}} * 16) + (d{{.}} * {{.}})) + d{{.}}] add : tensor<8x{{64|128}}xf32>)
+func.func @masked_elements(%mask: tensor<65536xi1>, %x: tensor<8x65536xf32>) -> tensor<8xf32> {
+  %s = loop.generic (g, x) in [8, 65536] reads(%mask[x] : tensor<65536xi1>, %x[g, x] : tensor<8x65536xf32>) writes([g] add : tensor<8xf32>) {
+  ^bb0(%m: i1, %v: f32):
+    %zero = arith.constant 0.0 : f32
+    %e = arith.select %m, %v, %zero : f32
+    loop.yield %e : f32
+  }
+  func.return %s : tensor<8xf32>
+}

@@ -46,6 +46,7 @@ WRONG = [
         "lamina.least is of a size, a number of i64, not of tensor<5xf32>",
     ),
     ("{lamina.limits = [0]}", "", "lamina.limits is for inputs and outputs in memory"),
+    ("{lamina.touched = [1]}", "", "lamina.touched is for inputs with lamina.limits, and has"),
     ("", "{lamina.sizes = [0]}", "has 1 numbers of results of kind size (0 here), or -1"),
 ]
 

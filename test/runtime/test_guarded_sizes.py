@@ -27,10 +27,10 @@ def outcome(*arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.fixture(scope="module")
 def short_run() -> subprocess.CompletedProcess[str]:
     """The end of one process for all that the short run has: imports are a third of its time."""
-    return outcome("threads", "batches", "rows", "sums", "--some")
+    return outcome("threads", "batches", "rows", "sums", "groups", "--some")
 
 
-@pytest.mark.parametrize("how", ["threads", "batches", "rows", "sums"])
+@pytest.mark.parametrize("how", ["threads", "batches", "rows", "sums", "groups"])
 def test_nothing_beyond_buffers_is_touched(
     how: str, short_run: subprocess.CompletedProcess[str]
 ) -> None:

@@ -27,6 +27,15 @@ class Windows(torch.nn.Module):
         return x.reshape(-1, 16, c)
 
 
+class Patches(torch.nn.Module):
+    """Of 4x4 pixels, whose channels are open as well and part of a row."""
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, c, h, w = x.shape
+        x = x.view(b, c, h // 4, 4, w // 4, 4).permute(0, 2, 4, 1, 3, 5)
+        return x.reshape(b, h // 4 * (w // 4), c * 16)
+
+
 class Unfold(torch.nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return F.unfold(x, 3, padding=1)
@@ -45,7 +54,9 @@ def _compiled(kind: type[torch.nn.Module]) -> Any:
     unit = 4 if kind is Windows else 1
     batch, height, width = (Dim(n, min=int(n != "b"), max=MOST) for n in ("b", "h", "w"))
     dims = {0: batch, 1: unit * height, 2: unit * width}
-    if kind is not Windows:
+    if kind is Patches:
+        dims = {1: batch, 2: 4 * height, 3: 4 * width}
+    elif kind is not Windows:
         dims = {0: batch, 2: height, 3: width}
     program = torch.export.export(kind(), (_input(kind, (3, 5, 7)),), dynamic_shapes=(dims,))
     return lamina.compile(program, versions="padded")
@@ -53,11 +64,13 @@ def _compiled(kind: type[torch.nn.Module]) -> Any:
 
 def _input(kind: type[torch.nn.Module], size: tuple[int, int, int]) -> torch.Tensor:
     b, h, w = size
+    if kind is Patches:
+        return torch.randn(2, b, 4 * h, 4 * w)
     return torch.randn(b, 4 * h, 4 * w, 6) if kind is Windows else torch.randn(b, 6, h, w)
 
 
 @pytest.mark.parametrize("size", SIZES)
-@pytest.mark.parametrize("kind", [Windows, Unfold, SumsToo])
+@pytest.mark.parametrize("kind", [Windows, Patches, Unfold, SumsToo])
 def test_equals_torch(kind: type[torch.nn.Module], size: tuple[int, int, int]) -> None:
     """Behind a call that leaves NaN wherever it has been."""
     compiled, x = _compiled(kind), _input(kind, size)
@@ -65,7 +78,7 @@ def test_equals_torch(kind: type[torch.nn.Module], size: tuple[int, int, int]) -
     torch.testing.assert_close(compiled(x), kind()(x))
 
 
-@pytest.mark.parametrize("kind", [Windows, Unfold])
+@pytest.mark.parametrize("kind", [Windows, Patches, Unfold])
 def test_nothing_is_moved(kind: type[torch.nn.Module]) -> None:
     compiled = _compiled(kind)
     compiled(_input(kind, (3, 5, 7)))

@@ -14,8 +14,8 @@ import pytest
 import lamina
 from lamina import ExecutionError
 from lamina.codegen.target import Target
+from lamina.passes.contracts.argument_numbers import LIMITS
 from lamina.passes.contracts.declared import arguments_of
-from lamina.passes.contracts.entry_attributes import LIMITS
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.runtime.interpreters.run import run_module
 from lamina.runtime.layers import lower, parse
