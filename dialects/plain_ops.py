@@ -29,6 +29,7 @@ from xdsl.utils.exceptions import VerifyException
 OpT = TypeVar("OpT", bound=IRDLOperation)
 
 _NONE: Mapping[str, Attribute] = {}
+_NEW_USE = Use.__new__
 
 
 class PlainResult(OpResult[Attribute]):
@@ -72,10 +73,16 @@ def _fill(
     properties: dict[str, Attribute],
     regions: Sequence[Region],
 ) -> None:
-    uses = tuple([Use(op, number) for number in range(len(operands))])
-    for operand, use in zip(operands, uses, strict=True):
-        operand.add_use(use)
-    op._operands, op._operand_uses = SSAValues(operands), uses
+    uses: list[Use] = []
+    for number, operand in enumerate(operands):  # `operand.add_use(Use(op, number))`
+        use = _NEW_USE(Use)
+        use._operation, use._index, use._prev_use = op, number, None
+        use._next_use = first = operand.first_use
+        if first is not None:
+            first._prev_use = use
+        operand.first_use = use
+        uses.append(use)
+    op._operands, op._operand_uses = SSAValues(operands), tuple(uses)
     op.results = SSAValues([PlainResult(type_, op, n) for n, type_ in enumerate(result_types)])
     op.properties, op.attributes = properties, {}
     op.location = UNKNOWN_LOC

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from math import prod
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, TensorType
@@ -57,10 +58,12 @@ class _Access:
     def parts(self, axis: int, extent: int) -> tuple[int, ...]:
         """The dimensions, outermost first, that walk all of an axis together; () if none do."""
         form = self.forms[axis]
+        if len(form.terms) < 2 or form.constant:
+            return ()
         terms = sorted(form.terms, key=lambda term: -term[1])
         extents = [self.nest.extents[dim] for dim, _ in terms]
         steps = [prod(extents[n + 1 :]) for n in range(len(extents))]
-        if len(terms) < 2 or form.constant or prod(extents) != extent:
+        if prod(extents) != extent:
             return ()
         return tuple(dim for dim, _ in terms) if steps == [step for _, step in terms] else ()
 
@@ -79,6 +82,8 @@ class _Alignment:
         nests = [op for op in block_ops(self.block) if isinstance(op, GenericOp)]
         for nest in (*reversed(nests), *nests):
             for number in range(len(nest.res)):
+                if not _walk_sums(self._now(nest), number):
+                    continue
                 axis = 0
                 while axis < len(shape_of(self._now(nest).res[number])):
                     self._align(self._now(nest), number, axis)
@@ -179,6 +184,19 @@ def _is_read(use: Use) -> bool:
     """Whether a use is a read of a nest by index map."""
     nest = use.operation
     return isinstance(nest, GenericOp) and use.index < len(nest.inputs)
+
+
+def _walk_sums(nest: GenericOp, number: int) -> bool:
+    """Whether some nest walks an axis of a result by several dimensions, as parts of it are.
+
+    Of most tensors none does, and this is all that is asked of them.
+    """
+    forms = [forms_of(nest.write_maps[number], nest.extents)]
+    for use in nest.res[number].uses:
+        if _is_read(use):
+            reader: Any = use.operation
+            forms.append(forms_of(reader.read_maps[use.index], reader.extents))
+    return any(len(form.terms) > 1 for axes in forms for form in axes or ())
 
 
 def _read(use: Use) -> _Access | None:

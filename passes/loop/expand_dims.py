@@ -59,6 +59,8 @@ def expand_for_read(op: GenericOp, reach: Reach) -> GenericOp | None:
     A product is split only where one of its operands is the same for all positions of a part.
     An empty nest is not: nothing is computed, and an index into 0 elements does not tell its parts.
     """
+    if not any(type(value.owner) is ReshapeOp for value in op.inputs):
+        return None  # as of most nests, which are asked no more
     if 0 in op.extents or not is_divisible(op):
         return None
     shape = Contraction.of(op)

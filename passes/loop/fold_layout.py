@@ -162,8 +162,9 @@ def _begin_at_zero(op: GenericOp, numbers: Sequence[int]) -> None:
 
 def fold_reads(op: GenericOp, log: DecisionLog) -> GenericOp:
     """Let every read reach through reshapes and copies to the tensor they rearrange."""
-    reads, changed = op.reads, False
-    for number, (value, index_map, pad) in enumerate(op.reads):
+    given, changed = op.reads, False
+    reads = [*given]
+    for number, (value, index_map, pad) in enumerate(given):
         forms = forms_of(index_map, op.extents)
         while forms is not None and (found := _step(value, forms, pad, op.extents)) is not None:
             if log.enabled:

@@ -194,6 +194,8 @@ def wanted(emit: Emitter, number: int, guards: Guards, at: Step, memory: Memory)
                 any_of_them = also(emit, any_of_them, lane.value)
             own = at.body.vector(emit, argument)
         mask = also(emit, mask, own)
+    if mask is at.mask and any_of_them is at.any_of_them:
+        return at  # as of most reads
     return replace(at, mask=mask, any_of_them=any_of_them)
 
 
