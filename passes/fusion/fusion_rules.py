@@ -39,7 +39,12 @@ from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 from lamina.passes.fusion.open_rows import ENDS_LOST, is_open_inside, loses_open_rows, spreads_open
 from lamina.passes.fusion.position_masks import is_masked, is_position_mask
 from lamina.passes.fusion.slid_windows import is_slid_over
-from lamina.passes.fusion.turned_rows import TURNED_ROWS, turns_more
+from lamina.passes.fusion.turned_rows import (
+    TURNED_ROWS,
+    TURNED_STORES,
+    stores_in_one_set,
+    turns_more,
+)
 
 MASK_TAKES_ROWS = Refusal("a mask of positions has fewer rows than its reader")
 """It costs next to nothing: its reader's loops are worth more, and may end at a call's sizes."""
@@ -112,6 +117,8 @@ def align_rows(
         return lost
     if said is None and turns_more(op, edges, dims):
         return TURNED_ROWS
+    if said is None and stores_in_one_set(op, edges, dims):
+        return TURNED_STORES
     gone = {place: d for place, d in enumerate(assigned) if place not in kept and d in reduced}
     if said is None and any(
         is_masked(op, dim) and place in _row_places(member, rows[member])

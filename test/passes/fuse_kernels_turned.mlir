@@ -56,3 +56,51 @@ func.func @rows(%x: tensor<512x256xf32>) -> tensor<256x512xf32> {
   }
   func.return %r : tensor<256x512xf32>
 }
+
+// -----
+
+// Each row of a kernel would write a column, to 128 lines that are 4,096 bytes apart: the nearest cache keeps few of them until the next row.
+// SAID:          normed -> columns_of_a_set: {{.*}} not fused: it stores what it turns to lines that share sets of the nearest cache
+// CHECK-LABEL:   @columns_of_a_set
+// CHECK-COUNT-2: loop.kernel
+// CHECK-NOT:     loop.kernel
+func.func @columns_of_a_set(%x: tensor<1024x128xf32>) -> (tensor<1024x128xf32>, tensor<128x1024xf32>) {
+  %m = loop.generic (i, j) in [1024, 128] reads(%x[i, j] : tensor<1024x128xf32>) writes([i] max : tensor<1024xf32>) attributes {lamina.op = "most"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %h = loop.generic (i, j) in [1024, 128] reads(%x[i, j] : tensor<1024x128xf32>, %m[i] : tensor<1024xf32>) writes([i, j] store : tensor<1024x128xf32>) attributes {lamina.op = "normed"} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %r = loop.generic (j, i) in [128, 1024] reads(%h[i, j] : tensor<1024x128xf32>) writes([j, i] store : tensor<128x1024xf32>) attributes {lamina.op = "columns_of_a_set"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %h, %r : tensor<1024x128xf32>, tensor<128x1024xf32>
+}
+
+// -----
+
+// Lines of 4,000 bytes are in sets of their own.
+// SAID:          normed -> columns_of_many_sets: {{.*}} fused
+// CHECK-LABEL:   @columns_of_many_sets
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+func.func @columns_of_many_sets(%x: tensor<1000x128xf32>) -> (tensor<1000x128xf32>, tensor<128x1000xf32>) {
+  %m = loop.generic (i, j) in [1000, 128] reads(%x[i, j] : tensor<1000x128xf32>) writes([i] max : tensor<1000xf32>) attributes {lamina.op = "most"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %h = loop.generic (i, j) in [1000, 128] reads(%x[i, j] : tensor<1000x128xf32>, %m[i] : tensor<1000xf32>) writes([i, j] store : tensor<1000x128xf32>) attributes {lamina.op = "normed"} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.subf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %r = loop.generic (j, i) in [128, 1000] reads(%h[i, j] : tensor<1000x128xf32>) writes([j, i] store : tensor<128x1000xf32>) attributes {lamina.op = "columns_of_many_sets"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %h, %r : tensor<1000x128xf32>, tensor<128x1000xf32>
+}
