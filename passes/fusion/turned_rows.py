@@ -9,6 +9,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import flatten, forms_of, shape_of
+from lamina.dialects.loop.contraction import is_product
 from lamina.dialects.loop.linear import Linear
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.product_limits import WAY_BYTES, WAY_LINES
@@ -46,15 +47,17 @@ def stores_in_one_set(
 ) -> bool:
     """Whether `op` turns what a kernel hands it (its reads `edges`) and writes the columns of rows
     `dims` to lines that share sets of the nearest cache, more than that keeps until the next row
-    writes to them, too.
+    writes to them, too. What follows a product at once is left to its blocks of rows.
     """
     written = forms_of(op.write_maps[0], op.extents)
     if not op.is_pointwise or not written or not _runs_along(written[-1], dims):
         return False
     offset = flatten(written, shape_of(op.res[0]))
     each = value_bytes(op.res[0]) // max(prod(shape_of(op.res[0])), 1)
-    for number, _ in edges:
+    for number, value in edges:
         read = forms_of(op.read_maps[number], op.extents)
+        if isinstance(value.owner, GenericOp) and is_product(value.owner):
+            return False
         if not read or _runs_along(read[-1], dims):
             return False
         steps = [(d, offset.coefficient(d) * each) for d, step in read[-1].terms if step == 1]

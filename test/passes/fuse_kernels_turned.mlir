@@ -104,3 +104,24 @@ func.func @columns_of_many_sets(%x: tensor<1000x128xf32>) -> (tensor<1000x128xf3
   }
   func.return %h, %r : tensor<1000x128xf32>, tensor<128x1000xf32>
 }
+
+// -----
+
+// What follows a product at once is stored from its blocks of rows.
+// SAID:          product -> turned_product: {{.*}} fused
+// CHECK-LABEL:   @turned_product
+// CHECK-COUNT-1: loop.kernel
+// CHECK-NOT:     loop.kernel
+func.func @turned_product(%x: tensor<1024x64xf32>, %w: tensor<4x64x32xf32>) -> tensor<128x1024xf32> {
+  %h = loop.generic (i, j, k) in [1024, 128, 64] reads(%x[i, k] : tensor<1024x64xf32>, %w[j floordiv 32, k, j mod 32] : tensor<4x64x32xf32>) writes([i, j] add : tensor<1024x128xf32>) attributes {lamina.op = "product", lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  %r = loop.generic (j, i) in [128, 1024] reads(%h[i, j] : tensor<1024x128xf32>) writes([j, i] store : tensor<128x1024xf32>) attributes {lamina.op = "turned_product"} {
+  ^bb0(%a: f32):
+    %c = math.exp %a : f32
+    loop.yield %c : f32
+  }
+  func.return %r : tensor<128x1024xf32>
+}
