@@ -178,6 +178,8 @@ def outermost(points: Points, extents: Sequence[int]) -> Points:
         dim, size = max(point.form.terms, key=lambda term: term[1])
         rest = point.form.add(Linear.of({dim: -size}))
         low, high = rest.range(extents)
+        if len(extents) - 1 in dict(rest.terms):
+            continue  # panels of vectors, which `limit-panels` ends where their last one does
         if rest.terms and size > 1 and low >= 0 and high < size:
             end, n = point.end, extents[dim]
             end = -(-end // size) if isinstance(end, int) else end.groups(size)
