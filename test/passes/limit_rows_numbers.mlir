@@ -411,3 +411,31 @@ func.func private @even(%n: tensor<i64>) -> (tensor<i64>, tensor<i1>) attributes
   }
   func.return %0, %1 : tensor<i64>, tensor<i1>
 }
+
+// -----
+
+// Panels of vectors do not end here: `limit-panels` ends them where their last one does, and knows the size itself, so that the argument is
+// read no further.
+// CHECK-LABEL: func.func private @panels(
+// CHECK-NOT:     live
+// CHECK-LABEL: func.func private @rows_of(
+// CHECK:         live = [arg1 of 64]
+func.func @main(%x: tensor<8x64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64x8xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @panels(%x) : (tensor<8x64xf32>) -> tensor<2x8x32xf32>
+  %1 = func.call @rows_of(%0) : (tensor<2x8x32xf32>) -> tensor<64x8xf32>
+  func.return %1, %n : tensor<64x8xf32>, tensor<i64>
+}
+func.func private @panels(%x: tensor<8x64xf32>) -> tensor<2x8x32xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1, d2) in [2, 8, 32] reads(%x[d1, (d0 * 32) + d2] : tensor<8x64xf32>) writes([d0, d1, d2] store : tensor<2x8x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1, d2]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<2x8x32xf32>
+}
+func.func private @rows_of(%x: tensor<2x8x32xf32>) -> tensor<64x8xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (d0, d1) in [64, 8] reads(%x[d0 floordiv 32, d1, d0 mod 32] : tensor<2x8x32xf32>) writes([d0, d1] store : tensor<64x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %0 : tensor<64x8xf32>
+}
