@@ -77,7 +77,7 @@ def _first_axes(nest: GenericOp, memory: SSAValue) -> list[Linear | None]:
     for value, index_map, pad in zip(nest.inputs, nest.read_maps, nest.pad_values, strict=True):
         if value is memory:
             forms = forms_of(index_map, nest.extents)
-            found.append(forms[0] if forms and pad is None else None)
+            found.append(_of_several(nest, forms[0]) if forms and pad is None else None)
     for value, argument in zip(nest.sources, nest.block.args[len(nest.inputs) :], strict=True):
         if value is not memory:
             continue
@@ -87,6 +87,12 @@ def _first_axes(nest: GenericOp, memory: SSAValue) -> list[Linear | None]:
             is_position = isinstance(index, IndexOp)
             found.append(Linear.dim(index.dim.value.data) if is_position else None)
     return found
+
+
+def _of_several(nest: GenericOp, form: Linear) -> Linear:
+    """A position without dimensions of one, such as parts of a sum that are as many as lines."""
+    terms = {dim: factor for dim, factor in form.terms if nest.extents[dim] != 1}
+    return Linear.of(terms, form.constant)
 
 
 def _is_live(

@@ -62,7 +62,8 @@ def test_long_rows_are_computed_in_slices(name: str, target: str) -> None:
     x.view(-1)[5], x.view(-1)[-3] = float("nan"), float("inf")
     program = torch.export.export(Program(function), (x,))
     made = lamina.compile(program, target=target, cache=False)
-    if "odd" not in name and (target == "x86-64-v4" or "depthwise" not in name):
+    sliced = name in ("differences", "smoothed") or (name, target) == ("depthwise", "x86-64-v4")
+    if sliced:  # an image that is pooled is made as a whole, and stays in a core's own caches
         assert "compute_at = d" in made.kernels.schedules()
     torch.testing.assert_close(made(x), function(x), rtol=1e-5, atol=1e-5, equal_nan=True)
 
