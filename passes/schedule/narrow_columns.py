@@ -69,6 +69,8 @@ def narrow_refusal(sweep: Sweep, by: By, rows: int) -> str | None:
         return "of a nest alone whose body asks for no position in either, and looks nothing up"
     if any(read.pad is not None for read in stage.reads) or stage.op.monoids:
         return "of reads without a pad, by combiners that have a name"
+    if any(write.stride(rows) for write in stage.writes):
+        return "of a nest whose results are all reduced along the vectors"
     return None
 
 

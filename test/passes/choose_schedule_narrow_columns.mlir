@@ -97,3 +97,18 @@ func.func private @weighted(%x: memref<1000x5xf32>, %w: memref<1000xf32>, %y: me
   }
   func.return
 }
+
+// -----
+
+// A result that is no sum over the rows is stored element by element: vectors go along its columns.
+func.func private @stored_beside(%x: memref<64x8xf32>, %y: memref<64x8xf32>, %z: memref<8xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [64, 8] reads(%x[i, j] : memref<64x8xf32>) writes([i, j] store into %y : memref<64x8xf32>, [j] add into %z : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: f32):
+    %v = math.absf %a : f32
+    loop.yield %v, %v : f32, f32
+  }
+  func.return
+}
+// CHECK-LABEL: @stored_beside
+// CHECK-NOT:     vectorize = d0
+// CHECK:         func.return

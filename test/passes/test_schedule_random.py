@@ -381,6 +381,12 @@ def test_sums_that_nobody_reads(build: Any, execute: Execute, target: Target, se
     check(seed, build, execute)
 
 
+def test_stores_beside_a_reduction_into_few_columns(
+    build: Any, execute: Execute, target: Target
+) -> None:
+    check(2416, build, execute)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("first", range(1000, 3000, PROGRAMS_PER_TEST))
 def test_many_more_programs(build: Any, execute: Execute, target: Target, first: int) -> None:
