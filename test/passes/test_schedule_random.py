@@ -375,16 +375,10 @@ def test_programs_with_all_results_past_the_caches(
         check(seed, type(build)(), execute)
 
 
-@pytest.mark.parametrize("seed", [2147, 2414])
-def test_sums_that_nobody_reads(build: Any, execute: Execute, target: Target, seed: int) -> None:
-    """One of two results of a nest, as a total over the rows of a kernel, is read by none."""
+@pytest.mark.parametrize("seed", [2147, 2414, 2416])
+def test_nests_of_two_results(build: Any, execute: Execute, target: Target, seed: int) -> None:
+    """One is read by none, as a total over the rows of a kernel; or is reduced into few columns."""
     check(seed, build, execute)
-
-
-def test_stores_beside_a_reduction_into_few_columns(
-    build: Any, execute: Execute, target: Target
-) -> None:
-    check(2416, build, execute)
 
 
 @pytest.mark.long
