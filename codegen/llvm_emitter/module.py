@@ -65,7 +65,8 @@ UNIT_CHARACTERS = 250_000
 in some 0.15 s, fifty times what a module takes beside its functions."""
 
 FIRST_UNIT_CHARACTERS = 32_000
-"""Of the first such module: LLVM has work early. Each is half as long again as the one before."""
+"""Of the first such module: LLVM has work early. Each is half as long again as the one before. By
+the times of steps on a Zen 4 that spares 2 % of RegNet-Y-040's first result, 1 % of DenseNet's."""
 
 
 @record

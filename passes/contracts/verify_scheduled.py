@@ -40,6 +40,7 @@ from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.kernel_passes import EntryPass
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.plan_scratch import SCRATCH, bytes_of
+from lamina.passes.parallel.team_calls import FREE_OPS
 from lamina.passes.parallel.team_steps import is_shared
 from lamina.passes.refusal import invalid
 
@@ -66,10 +67,6 @@ ENTRY_OPS = frozenset(
         "loop.barrier",
     }
 )
-_OF_EACH_THREAD = frozenset(
-    {"arith.constant", "arith.addi", "memref.view", "loop.reshape", "loop.row", "scf.yield"}
-)
-"""What each thread of a team does for itself: it names memory, or counts."""
 KERNEL_DIALECTS = frozenset({"arith", "math", "memref", "vector", "scf", "loop", "cf", "func"})
 
 
@@ -191,7 +188,7 @@ def _verify_team(block: Block, may_be_shared: Callable[[str], bool]) -> None:
     """Every thread runs what stands in a team, and in loops there, so only shared loops may write
     memory there."""
     for op in block.ops:
-        if isinstance(op, SingleOp | BarrierOp) or op.name in _OF_EACH_THREAD:
+        if isinstance(op, SingleOp | BarrierOp | scf.YieldOp) or op.name in FREE_OPS:
             continue
         if isinstance(op, scf.ForOp):
             _verify_team(op.body.block, may_be_shared)

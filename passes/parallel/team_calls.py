@@ -16,7 +16,8 @@ from lamina.passes.memory.memory_accesses import Access, conflict, written_argum
 from lamina.passes.refusal import invalid
 
 FREE_OPS = frozenset({"arith.constant", "arith.addi", "memref.view", "loop.reshape", "loop.row"})
-"""Ops of an entry that only name memory, or a step: they may stand in front of a team."""
+"""Ops of an entry that only name memory, or a step: they may stand in front of a team, and in loops
+of one, where each thread has them for itself."""
 
 
 @record
