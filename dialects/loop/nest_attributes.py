@@ -38,6 +38,7 @@ from lamina.dialects.loop.bounds import (
 )
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.input_layouts import INPUT_LAYOUTS, verify_input_layouts
 from lamina.dialects.loop.kernel_nests import NEST, rows_of, verify_nest_note
 from lamina.dialects.loop.labels import LABEL, verify_label
 from lamina.dialects.loop.least_extents import LEAST_EXTENTS, verify_least_extents
@@ -65,6 +66,8 @@ def verify_notes(op: GenericOp) -> None:
         _verify_layout(op, op.attributes[LAYOUT])
     if LAYOUT_COPY in op.attributes:
         _verify_layout_copy(op)
+    if INPUT_LAYOUTS in op.attributes:
+        verify_input_layouts(op, op.attributes[INPUT_LAYOUTS])
     if WINOGRAD in op.attributes:
         verify_winograd(op, op.attributes[WINOGRAD])
     if SCHEDULE in op.attributes:

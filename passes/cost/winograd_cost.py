@@ -42,7 +42,11 @@ def direct_seconds(shape: Windows, target: Target, *, in_pairs: bool) -> float:
 
 
 def winograd_seconds(shape: Windows, target: Target) -> float:
-    """By tiles: multiply-adds at peak, or weights that come from afar, and sums around them."""
+    """By tiles: multiply-adds at peak, or weights that come from afar, and sums around them.
+
+    Tiles and products are stored and read once: all of them, or, where one kernel makes both, those
+    of a line, which the next line's follow in the same place.
+    """
     nest, machine = shape.nest, Roofline.of(target)
     peak = _peak(shape, target)
     image, weight = nest.inputs[shape.image], nest.inputs[1 - shape.image]
@@ -55,16 +59,38 @@ def winograd_seconds(shape: Windows, target: Target) -> float:
     products = max(prod(nest.extents) * PRODUCT_SHARE / peak, weights / machine.bandwidth(weights))
     stored = (tiles + GROWTH * results) * size
     sums = (tiles * IMAGE_STEPS + results * RESULT_STEPS) / peak
-    return products + sums + 2 * stored / machine.bandwidth(stored)  # stored, and read
+    together = stored
+    if _has_near_weights(shape, target) and goes_by_lines(shape, target):
+        together = stored // _lines(shape)
+    return products + sums + 2 * stored / machine.bandwidth(together)
+
+
+def seconds_saved(shape: Windows, target: Target, *, in_pairs: bool) -> float:
+    """What tiles save of the windows' seconds; 0 where that is too little to take them for it."""
+    direct = direct_seconds(shape, target, in_pairs=in_pairs)
+    tiles = winograd_seconds(shape, target)
+    return direct - tiles if LEAST_GAIN * tiles < direct else 0.0
 
 
 def goes_by_lines(shape: Windows, target: Target) -> bool:
     """Whether products are made of a line of tiles, beside the sums around them, and not of all."""
+    near = _has_near_weights(shape, target)
+    return shape.tiles[1] >= (NEAR_LINE_TILES if near else LINE_TILES)
+
+
+def _has_near_weights(shape: Windows, target: Target) -> bool:
+    """Whether the weights of all products stay in the second-level cache, for one kernel of all."""
     weight = shape.nest.inputs[1 - shape.image]
     size = shape.nest.res[0].type.element_type.bitwidth // 8  # pyright: ignore
     panels = prod(shape_of(weight)) * 16 // 9 * size
-    near = panels <= target.l2_bytes // PANELS_TOGETHER
-    return shape.tiles[1] >= (NEAR_LINE_TILES if near else LINE_TILES)
+    return panels <= target.l2_bytes // PANELS_TOGETHER
+
+
+def _lines(shape: Windows) -> int:
+    """Lines of tiles, of all images and groups."""
+    nest, reduced = shape.nest, set(shape.nest.reduction_dims)
+    walked = {d for form in shape.image_forms for d, _ in form.terms} - reduced
+    return shape.tiles[0] * prod(nest.extents[d] for d in walked - set(shape.places))
 
 
 def _peak(shape: Windows, target: Target) -> float:

@@ -2,7 +2,8 @@
 
 Index maps of the nest and of the nests that read its results are composed with the order, so that
 nothing is copied between nests. What is no nest (a reshape, a result of the program) reads a
-rearranged copy, or a free reshape where only axes of one element move.
+rearranged copy, or a free reshape where only axes of one element move. Inputs for which
+`lamina.input_layouts` has an order are read from a copy in it, one for all nests.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.dialects.loop import GenericOp, IndexOp, ReshapeOp
 from lamina.dialects.loop.access import is_copy, shape_of
 from lamina.dialects.loop.contraction import is_product
+from lamina.dialects.loop.input_layouts import INPUT_LAYOUTS, input_layouts
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY
 from lamina.dialects.loop.segments import used_dims_of, walked_dims
 from lamina.dialects.op_disposal import erase
@@ -46,8 +48,12 @@ class ApplyLayoutsPass(ModulePass):
 def _apply(function: func.FuncOp) -> None:
     """Readers stand behind what they read, and are rebuilt before their own turn."""
     moved = False
+    copies: dict[tuple[SSAValue, tuple[int, ...]], SSAValue] = {}
     nest = function.body.block.first_op
     while nest is not None:
+        if INPUT_LAYOUTS in nest.attributes and isinstance(nest, GenericOp):
+            _read_copies(nest, copies)
+            moved = True
         if LAYOUT in nest.attributes:
             if isinstance(nest, GenericOp):
                 nest = _stored_as(nest, layout_of(nest))
@@ -66,6 +72,21 @@ def layout_of(nest: GenericOp | ReshapeOp) -> tuple[int, ...]:
     layout = nest.attributes[LAYOUT]
     assert isinstance(layout, DenseArrayBase)
     return tuple(layout.get_values())  # pyright: ignore[reportReturnType]
+
+
+def _read_copies(nest: GenericOp, copies: dict[tuple[SSAValue, tuple[int, ...]], SSAValue]) -> None:
+    """Have a nest read inputs from copies (in place), those of `copies` or new ones in front."""
+    inputs, read_maps = list(nest.inputs), list(nest.read_maps)
+    for number, order in enumerate(input_layouts(nest)):
+        if order is None:
+            continue
+        value = inputs[number]
+        if (value, order) not in copies:
+            copies[value, order] = _copy_in_front(nest, value, order, kept=True)
+        inputs[number] = copies[value, order]
+        read_maps[number] = _permuted(read_maps[number], order)
+    del nest.attributes[INPUT_LAYOUTS]
+    change(nest, inputs=inputs, input_maps=read_maps)
 
 
 def _stored_as(nest: GenericOp, order: Sequence[int]) -> GenericOp:
@@ -87,13 +108,13 @@ def _reshaped_as(reshape: ReshapeOp, order: Sequence[int]) -> ReshapeOp:
     that asks for more than an axis that the reshape leaves alone to be there."""
     del reshape.attributes[LAYOUT]
     before, rank = reshape.result, len(shape_of(reshape.result))
-    axes = [axis for axis in range(rank) if list(order) == _with_innermost(axis, rank)]
+    axes = [axis for axis in range(rank) if list(order) == with_innermost(axis, rank)]
     beside = axis_beside(reshape, before, axes[0]) if axes else None
     if beside is None:
         legal = "an axis innermost that is neither split nor joined, all others as they were"
         raise invalid(reshape, f"{LAYOUT} = {list(order)}: of a reshape, {legal}")
     source, axis = beside
-    given = _stored_in(reshape, source, _with_innermost(axis, len(shape_of(source))))
+    given = _stored_in(reshape, source, with_innermost(axis, len(shape_of(source))))
     new = ReshapeOp(given, _permuted_type(before.type, order))
     new.location = reshape.location
     block = reshape.parent_block()
@@ -106,7 +127,8 @@ def _reshaped_as(reshape: ReshapeOp, order: Sequence[int]) -> ReshapeOp:
     return new
 
 
-def _with_innermost(axis: int, rank: int) -> list[int]:
+def with_innermost(axis: int, rank: int) -> list[int]:
+    """The order of `rank` axes in which one is the last, and all others as they were."""
     return [a for a in range(rank) if a != axis] + [axis]
 
 
@@ -120,9 +142,19 @@ def _stored_in(reader: ReshapeOp, value: SSAValue, order: Sequence[int]) -> SSAV
         same = tuple(AffineExpr.dimension(axis) for axis in order)
         if maker.read_maps[0].results == same and maker.inputs[0].type == kind:
             return maker.inputs[0]
+    return _copy_in_front(reader, value, order)
+
+
+def _copy_in_front(
+    reader: Operation, value: SSAValue, order: Sequence[int], *, kept: bool = False
+) -> SSAValue:
+    """A copy of a value in that order of its axes; one that is `kept` is never read through."""
     places = [AffineExpr.dimension(order.index(axis)) for axis in range(len(order))]
     read = AffineMap(len(order), 0, tuple(places))
-    copy = copy_nest(reader, "layout", value, read, kind.get_shape())
+    shape = [shape_of(value)[axis] for axis in order]
+    copy = copy_nest(reader, "layout", value, read, shape)
+    if kept:
+        copy.attributes[MATERIALIZED] = UnitAttr()
     block = reader.parent_block()
     assert block is not None
     block.insert_op_before(copy, reader)

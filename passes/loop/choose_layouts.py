@@ -20,8 +20,8 @@ from math import prod
 
 from xdsl.context import Context
 from xdsl.dialects import func
-from xdsl.dialects.builtin import ModuleOp, UnitAttr
-from xdsl.ir import SSAValue
+from xdsl.dialects.builtin import ArrayAttr, ModuleOp, UnitAttr
+from xdsl.ir import Attribute, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.codegen.roofline import Roofline
@@ -29,18 +29,22 @@ from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, ReshapeOp
 from lamina.dialects.loop.access import is_contraction, shape_of
+from lamina.dialects.loop.input_layouts import INPUT_LAYOUTS
 from lamina.dialects.loop.nest_attributes import LAYOUT, LAYOUT_COPY, in_vectors
 from lamina.dialects.loop.segments import array64, walked_dims
+from lamina.dialects.loop.winograd import Windows
 from lamina.dialects.records import mutable_record, record
 from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.kernel_model import IMAGE_PANELS, JUMP_CYCLES
 from lamina.passes.cost.product_limits import PANEL_VECTORS
+from lamina.passes.cost.winograd_cost import seconds_saved
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
-from lamina.passes.loop.apply_layouts import moves_nothing
+from lamina.passes.loop.apply_layouts import moves_nothing, with_innermost
 from lamina.passes.loop.looked_up import walked_axes
 from lamina.passes.loop.packing import is_constant
 from lamina.passes.loop.reshaped_axes import axis_beside
+from lamina.passes.loop.widened_operands import multiplies_in_pairs
 from lamina.passes.regions.region_functions import invariant_values
 
 
@@ -80,6 +84,8 @@ class _Region:
     values: list[SSAValue] = field(default_factory=list)
     saved: float = 0.0
     cost: float = 0.0
+    copied: dict[GenericOp, SSAValue] = field(default_factory=dict)
+    """Images of products that nobody makes in that layout, which a copy has."""
 
     @property
     def gains(self) -> bool:
@@ -113,6 +119,8 @@ class _Regions:
             if region.gains:
                 for value in region.values:
                     self._note(value)
+                for nest in region.copied:
+                    self._note_copy(nest, self.products[nest])
             saved, cost = f"{region.saved * 1e6:.2f} us", f"{region.cost * 1e6:.2f} us"
             about = f"{len(region.values)} results, columns of products innermost"
             log.choice(f"{about}: saves {saved} of products, costs {cost}", chosen=region.gains)
@@ -187,6 +195,7 @@ class _Regions:
             product = self.products.get(nest)
             if product is not None:
                 region.saved += self._saved(nest, product)
+                self._weigh_tiles(region, nest, product)
             if product is not None and _columns_alone(nest, product):
                 continue
             for other, _ in _accesses(nest):
@@ -205,8 +214,7 @@ class _Regions:
         return moves_nothing(shape_of(value), self._order(value))
 
     def _order(self, value: SSAValue) -> list[int]:
-        axis = self.inner[value]
-        return [a for a in range(len(shape_of(value))) if a != axis] + [axis]
+        return with_innermost(self.inner[value], len(shape_of(value)))
 
     def _saved(self, nest: GenericOp, product: _Product) -> float:
         """Seconds that a product with constant panels saves, by how full panels are."""
@@ -225,6 +233,24 @@ class _Regions:
         after = steps / _filled(prod(nest.extents[d] for d in columns), panel) / full
         return before - after
 
+    def _weigh_tiles(self, region: _Region, nest: GenericOp, product: _Product) -> None:
+        """Add what Winograd's tiles save, which want channels of image and result innermost. An
+        image that cannot be stored so is copied, if that takes less."""
+        image, channel = nest.inputs[product.image], product.channel
+        shape = Windows.of(nest)
+        if shape is None or channel is None or self._is_last(nest.res[0], product.column):
+            return
+        in_pairs = multiplies_in_pairs(nest, self.target)
+        saved = seconds_saved(shape, self.target, in_pairs=in_pairs)
+        if self.inner.get(image) == channel or self._is_last(image, channel):
+            region.saved += saved
+        elif image not in self.inner and not _is_made(image, channel):
+            copy = 0.0 if image in region.copied.values() else self._copy_seconds(image)
+            if saved > copy:
+                region.saved += saved
+                region.cost += copy
+                region.copied[nest] = image
+
     def _note(self, value: SSAValue) -> None:
         maker = value.owner
         assert isinstance(maker, GenericOp | ReshapeOp)
@@ -239,6 +265,15 @@ class _Regions:
         maker.attributes[LAYOUT] = array64(*self._order(value))
         if self._gains_by_copy(value):
             maker.attributes[LAYOUT_COPY] = UnitAttr()
+
+    def _note_copy(self, nest: GenericOp, product: _Product) -> None:
+        if LAYOUT not in nest.attributes or INPUT_LAYOUTS in nest.attributes:
+            return
+        layouts: list[Attribute] = [UnitAttr() for _ in nest.inputs]
+        assert product.channel is not None
+        rank = len(shape_of(nest.inputs[product.image]))
+        layouts[product.image] = array64(*with_innermost(product.channel, rank))
+        nest.attributes[INPUT_LAYOUTS] = ArrayAttr(layouts)
 
     def _gains_by_copy(self, value: SSAValue) -> bool:
         """Whether a product that makes what is no nest's alone had better be copied for that."""

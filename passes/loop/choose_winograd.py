@@ -28,7 +28,7 @@ from lamina.passes.cost.winograd_cost import (
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_decisions import DecisionLog
 from lamina.passes.loop.packing import is_constant
-from lamina.passes.loop.widened_operands import widened_operand
+from lamina.passes.loop.widened_operands import multiplies_in_pairs
 from lamina.passes.regions.region_functions import invariant_values
 
 
@@ -63,19 +63,13 @@ def _choose(
         return
     if not is_constant(nest.inputs[1 - shape.image], invariants):
         return
-    direct = direct_seconds(shape, target, in_pairs=_in_pairs(nest, target))
+    direct = direct_seconds(shape, target, in_pairs=multiplies_in_pairs(nest, target))
     winograd = winograd_seconds(shape, target)
     chosen = LEAST_GAIN * winograd < direct
     if chosen:
         nest.attributes[WINOGRAD] = BY_LINE if goes_by_lines(shape, target) else BY_IMAGE
     took = f"F(2x2, 3x3) takes {winograd * 1e6:.2f} us, windows {direct * 1e6:.2f} us"
     log.choice(f"{label_of(nest)}: {took}", chosen=chosen)
-
-
-def _in_pairs(nest: GenericOp, target: Target) -> bool:
-    """Whether the windows' products are those of bf16, which the target multiplies in pairs."""
-    multiplies = target.dots_pairs or target.multiplies_tiles
-    return multiplies and all(widened_operand(nest, number) is not None for number in (0, 1))
 
 
 def _has_channels_innermost(shape: Windows) -> bool:

@@ -196,6 +196,8 @@ def _step(
         return None if folded is None else (source, folded, None)
     if not isinstance(producer, GenericOp) or not is_copy(producer):
         return None
+    if MATERIALIZED in producer.attributes and is_permutation(producer):
+        return None
     if pad is not None:
         moved = through_permutation(producer, forms, extents)
         return None if moved is None else (producer.inputs[0], moved, pad)

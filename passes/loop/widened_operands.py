@@ -60,6 +60,12 @@ class Operand:
         return Operand(made[-1].results[0], self.forms), made
 
 
+def multiplies_in_pairs(nest: GenericOp, target: Target) -> bool:
+    """Whether both operands of a product were bf16, which the target multiplies in pairs."""
+    multiplies = target.dots_pairs or target.multiplies_tiles
+    return multiplies and all(widened_operand(nest, number) is not None for number in (0, 1))
+
+
 def widened_operand(op: GenericOp, number: int) -> Operand | None:
     """What was widened to give a read, perhaps in another shape, for an op computed in f32."""
     value, view = op.inputs[number], None

@@ -149,3 +149,25 @@ func.func @copied(%x: tensor<8x6xf32>) -> tensor<8x2x3xf32> {
 // CHECK-NEXT:    [[C:%\S+]] = loop.generic (d0, d1) in [6, 8] reads(%x[d1, d0] : tensor<8x6xf32>) writes([d0, d1] store : tensor<6x8xf32>) attributes {lamina.op = "layout"}
 // CHECK:         [[R:%\S+]] = loop.reshape [[C]] : tensor<6x8xf32> -> tensor<2x3x8xf32>
 // CHECK-NEXT:    loop.generic (d0, d1, d2) in [8, 2, 3] reads([[R]][d1, d2, d0] : tensor<2x3x8xf32>)
+
+// -----
+
+// Inputs are read from a copy in the order that is asked for, one for both nests, which stays a copy; an input without an order stays.
+func.func @inputs(%x: tensor<8x6xf32>, %w: tensor<4x8xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {
+  %r = loop.generic (o, y, c) in [4, 6, 8] reads(%x[c, y] : tensor<8x6xf32>, %w[o, c] : tensor<4x8xf32>) writes([o, y] add : tensor<4x6xf32>) attributes {lamina.input_layouts = [array<i64: 1, 0>, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  %s = loop.generic (o, y, c) in [4, 6, 8] reads(%x[c, y] : tensor<8x6xf32>, %w[o, c] : tensor<4x8xf32>) writes([o, y] max : tensor<4x6xf32>) attributes {lamina.input_layouts = [array<i64: 1, 0>, unit]} {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r, %s : tensor<4x6xf32>, tensor<4x6xf32>
+}
+// CHECK-LABEL: @inputs
+// CHECK:         [[X:%\S+]] = loop.generic (d0, d1) in [6, 8] reads(%x[d1, d0] : tensor<8x6xf32>) writes([d0, d1] store : tensor<6x8xf32>) attributes {lamina.op = "layout", lamina.materialized}
+// CHECK:         %r = loop.generic {{.*}} reads([[X]][d1, d2] : tensor<6x8xf32>, %w[d0, d2] : tensor<4x8xf32>)
+// CHECK-NOT:     lamina.input_layouts
+// CHECK:         %s = loop.generic {{.*}} reads([[X]][d1, d2] : tensor<6x8xf32>, %w[d0, d2] : tensor<4x8xf32>)

@@ -297,3 +297,41 @@ func.func @main(%x: tensor<1x16x14x14xf32> {lamina.kind = "input", lamina.name =
 }
 // CHECK-LABEL: @main
 // CHECK:         loop.reshape %{{[a-z0-9]+}} : tensor<1x32x14x14xf32> -> tensor<4x8x196xf32>
+
+// -----
+
+// An image that comes with the call has no nest to store it otherwise: where windows become tiles for it,
+// and these save more than a copy takes, the products read one.
+func.func @argument(%x: tensor<1x64x28x28xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x64x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}, %v: tensor<64x64x3x3xf32> {lamina.kind = "parameter", lamina.name = "v"}) -> (tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>) {
+  %r = loop.generic (n, o, y, x, c, i, j) in [1, 64, 28, 28, 64, 3, 3] reads(%x[n, c, y + i - 1, x + j - 1] pad 0.0 : f32 : tensor<1x64x28x28xf32>, %w[o, c, i, j] : tensor<64x64x3x3xf32>) writes([n, o, y, x] add : tensor<1x64x28x28xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  %s = loop.generic (n, o, y, x, c, i, j) in [1, 64, 28, 28, 64, 3, 3] reads(%x[n, c, y + i - 1, x + j - 1] pad 0.0 : f32 : tensor<1x64x28x28xf32>, %v[o, c, i, j] : tensor<64x64x3x3xf32>) writes([n, o, y, x] add : tensor<1x64x28x28xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  func.return %r, %s : tensor<1x64x28x28xf32>, tensor<1x64x28x28xf32>
+}
+// CHECK-LABEL: @argument
+// CHECK:         %r = loop.generic
+// CHECK-SAME:    attributes {lamina.layout = array<i64: 0, 2, 3, 1>, lamina.layout_copy, lamina.input_layouts = [array<i64: 0, 2, 3, 1>, unit]}
+// CHECK:         %s = loop.generic
+// CHECK-SAME:    lamina.input_layouts = [array<i64: 0, 2, 3, 1>, unit]}
+
+// -----
+
+// Images of an odd number of lines have no such tiles, and are read as they are.
+func.func @odd(%x: tensor<1x64x27x27xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x64x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<1x64x27x27xf32> {
+  %r = loop.generic (n, o, y, x, c, i, j) in [1, 64, 27, 27, 64, 3, 3] reads(%x[n, c, y + i - 1, x + j - 1] pad 0.0 : f32 : tensor<1x64x27x27xf32>, %w[o, c, i, j] : tensor<64x64x3x3xf32>) writes([n, o, y, x] add : tensor<1x64x27x27xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %p = arith.mulf %a, %b : f32
+    loop.yield %p : f32
+  }
+  func.return %r : tensor<1x64x27x27xf32>
+}
+// CHECK-LABEL: @odd
+// CHECK:         lamina.layout = array<i64: 0, 2, 3, 1>
+// CHECK-NOT:     lamina.input_layouts

@@ -80,3 +80,19 @@ func.func @stored_and_read(%x: tensor<1x56x56x64xf32> {lamina.kind = "input", la
 // CHECK:         attributes {lamina.winograd = "line"}
 // SMALL-LABEL: @stored_and_read
 // SMALL:         attributes {lamina.winograd = "line"}
+
+// -----
+
+// Of many images tiles and products of one line are stored, in the same place for each, where one kernel makes all.
+func.func @line_by_line(%x: tensor<8x112x112x64xf32> {lamina.kind = "input", lamina.name = "x"}, %w: tensor<64x64x3x3xf32> {lamina.kind = "parameter", lamina.name = "w"}) -> tensor<8x112x112x64xf32> {
+  %r = loop.generic (n, y, x, o, i, j, c) in [8, 112, 112, 64, 3, 3, 64] reads(%x[n, y + i - 1, x + j - 1, c] pad 0.0 : f32 : tensor<8x112x112x64xf32>, %w[o, c, i, j] : tensor<64x64x3x3xf32>) writes([n, y, x, o] add : tensor<8x112x112x64xf32>) {
+  ^bb0(%a: f32, %b: f32):
+    %v = arith.mulf %a, %b : f32
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8x112x112x64xf32>
+}
+// CHECK-LABEL: @line_by_line
+// CHECK:         attributes {lamina.winograd = "line"}
+// SMALL-LABEL: @line_by_line
+// SMALL:         attributes {lamina.winograd = "line"}

@@ -388,3 +388,32 @@ func.func @few_terms(%p: tensor<8x1024x24xf32>, %v: tensor<8x24x16xf32>) -> tens
   }
   func.return %1 : tensor<8x16x1024xf32>
 }
+
+// -----
+
+// What a pass has copied to another order stays so; its copy with a border may be read through.
+func.func @kept(%x: tensor<4x6xf32>) -> (tensor<6x4xf32>, tensor<4x6xf32>) {
+  %t = loop.generic (i, j) in [6, 4] reads(%x[j, i] : tensor<4x6xf32>) writes([i, j] store : tensor<6x4xf32>) attributes {lamina.op = "layout", lamina.materialized} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %p = loop.generic (i, j) in [5, 6] reads(%x[i - 1, j] pad 0.0 : f32 : tensor<4x6xf32>) writes([i, j] store : tensor<5x6xf32>) attributes {lamina.op = "pad", lamina.materialized} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %e = loop.generic (i, j) in [6, 4] reads(%t[i, j] : tensor<6x4xf32>) writes([i, j] store : tensor<6x4xf32>) {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  %f = loop.generic (i, j) in [4, 6] reads(%p[i, j] : tensor<5x6xf32>) writes([i, j] store : tensor<4x6xf32>) {
+  ^bb0(%a: f32):
+    %v = math.exp %a : f32
+    loop.yield %v : f32
+  }
+  func.return %e, %f : tensor<6x4xf32>, tensor<4x6xf32>
+}
+// CHECK-LABEL: @kept
+// CHECK:         [[T:%\S+]] = loop.generic {{.*}} reads(%x[d1, d0]
+// CHECK:         reads([[T]][d0, d1] : tensor<6x4xf32>)
+// CHECK:         reads(%x[d0 + -1, d1] pad

@@ -151,3 +151,36 @@ def test_odd_lines_stay(always: None) -> None:
         compiled = lamina.compile(torch.export.export(model, (x,)), cache=False)
         assert not any("winograd_product" in kernel.ops for kernel in compiled.kernels)
         torch.testing.assert_close(torch.as_tensor(compiled(x)), model(x), rtol=1e-4, atol=1e-5)
+
+
+class Arguments(torch.nn.Module):
+    """Two convolutions of one argument, which others read as it is, and one of half of it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.left = torch.nn.Conv2d(64, 32, 3, padding=1)
+        self.right = torch.nn.Conv2d(64, 32, 3, padding=(0, 2))
+        self.part = torch.nn.Conv2d(32, 64, 3, padding=1)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        return self.left(x), self.right(x).relu(), self.part(x[:, 32:]) + x
+
+
+@pytest.mark.parametrize("open_sizes", [False, True])
+def test_images_that_come_with_the_call_are_copied(open_sizes: bool) -> None:
+    torch.manual_seed(0)
+    model, x = Arguments().eval(), torch.randn(2, 64, 28, 28)
+    dims = {a: torch.export.Dim(a, min=2 if a == "n" else 4, max=64) for a in "nhw"}
+    shapes = ({0: dims["n"], 2: dims["h"], 3: dims["w"]},) if open_sizes else None
+    with torch.no_grad():
+        program = torch.export.export(
+            model, (torch.randn(4, 64, 28, 32),) if open_sizes else (x,), dynamic_shapes=shapes
+        )
+        compiled = lamina.compile(program, cache=False)
+        results = compiled(x)
+        wanted = model.double()(x.double())
+    if not open_sizes:
+        assert any("winograd_product" in kernel.ops for kernel in compiled.kernels)
+    for found, exact in zip(results, wanted, strict=True):
+        error = np.linalg.norm(np.asarray(found) - exact.numpy())
+        assert error <= 2e-6 * np.linalg.norm(exact.numpy())
