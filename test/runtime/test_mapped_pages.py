@@ -61,7 +61,7 @@ def mapped(memory: AlignedMemory) -> int:
 
 
 def test_all_pages_of_a_block_are_there() -> None:
-    memory = AlignedMemory(1 << 24)
+    memory = AlignedMemory(1 << 26)  # malloc takes more than 32 MB from the system each time
     pages = (memory.size // PAGE) - 1
     assert mapped(memory) < pages  # what nobody has touched yet
     map_to_be_read(memory)
