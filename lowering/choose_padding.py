@@ -68,6 +68,10 @@ _READS = frozenset(
 """Ops that read their first operand at indices, the others."""
 
 
+_LAST = "bound-dynamic-shapes"
+"""The pass behind which it is known which sizes a program reads."""
+
+
 class ChoosePaddingPass(ModulePass):
     """State `lamina.padding` of the sizes that `@main` leaves open."""
 
@@ -209,7 +213,10 @@ def _bound(module: ModuleOp) -> None:
     main = _main(module)
     assert main is not None
     of_loops = _is_of_loops(main)
-    passes = ("bound-nests",) if of_loops else pipeline(start="aten", stop="functional")
+    passes = ("bound-nests",)
+    if not of_loops:
+        known = pipeline(start="aten", stop="functional")
+        passes = known[: known.index(_LAST) + 1]  # what rolls loops behind it tells nothing
     run_pipeline(module, passes, OwnContext())
 
 

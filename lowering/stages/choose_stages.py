@@ -12,13 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, UnitAttr, i64
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType, UnitAttr, i1, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
-from xdsl.ir import Attribute, BlockArgument, Operation
+from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import LaminaError
 from lamina.dialects.schema.op import SchemaOp
+from lamina.dialects.schema.promotion import ui8
 from lamina.dialects.sizes import MOST_SIZE, Range, SizeAttr
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
@@ -68,15 +69,33 @@ def _depends_on_data(op: Operation) -> bool:
         return True
     if not isinstance(op, SchemaOp):
         return False
-    if "dynamic_output_shape" in op.schema.tags:
-        # Of those that read at places, by the places: numbers of known shapes, or a mask.
-        return any(is_dynamic(result.type) for result in op.results)
     is_open = any(is_dynamic(operand.type) for operand in op.operands)
+    if "dynamic_output_shape" in op.schema.tags:
+        # Of what reads at places, the shapes of the places decide, if none is a mask.
+        if op.overload_name == "index.Tensor" and not any(map(_is_mask, op.operands[1:])):
+            return False
+        return any(is_dynamic(result.type) for result in op.results)
+    numbers = [operand for operand in op.operands if not isinstance(operand.type, TensorType)]
+    if numbers and all(map(_is_given_size, numbers)):
+        return False
     return any(
         (is_number(result.type) and not is_size_query(op))
         or (is_dynamic(result.type) and not is_open)
         for result in op.results
     )
+
+
+def _is_mask(value: SSAValue) -> bool:
+    kind = value.type
+    return isinstance(kind, TensorType) and kind.element_type in (i1, ui8)
+
+
+def _is_given_size(value: SSAValue) -> bool:
+    """Whether a number is asked of an argument's shape."""
+    query = value.owner
+    if not isinstance(query, SchemaOp) or not is_size_query(query):
+        return False
+    return all(isinstance(operand, BlockArgument) for operand in query.operands)
 
 
 def choose_stages(function: FuncOp, dear: int = DEAR_ELEMENTS) -> None:

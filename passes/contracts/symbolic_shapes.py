@@ -67,6 +67,16 @@ class SymbolicShapes:
 
     shapes: dict[SSAValue, Shape] = field(default_factory=dict[SSAValue, Shape])
     numbers: dict[SSAValue, Extent] = field(default_factory=dict[SSAValue, Extent])
+    inferred: dict[tuple[Any, ...], tuple[Shape | None, ...]] = field(
+        default_factory=dict[tuple[Any, ...], "tuple[Shape | None, ...]"]
+    )
+    """Shapes of results by all that a rule sees: programs repeat their layers."""
+
+    def asked(self, op: SchemaOp) -> tuple[Any, ...]:
+        """All that a rule sees of an op, and what its results are declared to be."""
+        shapes, numbers = self.shapes, self.numbers
+        seen = tuple([(v.type, shapes.get(v), numbers.get(v)) for v in op.operands])
+        return type(op), tuple(op.properties.items()), seen, tuple(op.result_types)
 
     def shape(self, value: SSAValue) -> Shape:
         """The shape of a tensor; `UNKNOWN` where no size is known."""
@@ -216,6 +226,17 @@ def _common(one: Shape | None, other: Shape | None) -> Shape | None:
 
 
 def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
+    asked = known.asked(op)
+    found = known.inferred.get(asked)
+    if found is None:
+        found = known.inferred[asked] = _inferred(op, known)
+    for result, shape in zip(op.results, found, strict=True):
+        if shape is not None:
+            known.shapes[result] = shape
+
+
+def _inferred(op: SchemaOp, known: SymbolicShapes) -> tuple[Shape | None, ...]:
+    """What the op's rule says of its results; None for what is no tensor, and where it cannot."""
     with assumptions() as assumed:
         try:
             inferred = _by_rule(op, known.seen)
@@ -223,13 +244,16 @@ def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
             error.pairs = tuple(assumed)
             raise
     if inferred is None or len(inferred) != len(op.results):
-        return
+        return (None,) * len(op.results)
     shapes = [_shape_in(kind) for kind in inferred]
     for one, other in dict.fromkeys(assumed):
         _try_equal(op, known, shapes, one - other, f"{one} is {other}")
-    for result, shape in zip(op.results, shapes, strict=True):
-        if shape is not None and isinstance(result.type, TensorType):
-            known.shapes[result] = _declared(op, result.type, shape)
+    return tuple(
+        _declared(op, result.type, shape)
+        if shape is not None and isinstance(result.type, TensorType)
+        else None
+        for result, shape in zip(op.results, shapes, strict=True)
+    )
 
 
 def _by_rule(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> Sequence[Any] | None:

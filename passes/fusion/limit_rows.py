@@ -25,7 +25,7 @@ from xdsl.ir import Operation
 from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
-from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ReshapeOp, ScatterOp, SortOp
+from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ScatterOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import ENDS, MASKS
 from lamina.dialects.loop.contraction import Contraction
@@ -44,11 +44,7 @@ from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.packing import is_packed
 from lamina.passes.fusion.column_ends import note_columns
 from lamina.passes.fusion.cut_sums import cut_sums
-from lamina.passes.fusion.demanded_elements import (
-    Demands,
-)
 from lamina.passes.fusion.element_limits import (
-    Points,
     Reach,
 )
 from lamina.passes.fusion.kernel_ends import (
@@ -63,15 +59,12 @@ from lamina.passes.fusion.kernel_ends import (
 from lamina.passes.fusion.limited_calls import told_apart
 from lamina.passes.fusion.limited_parts import divided, follow_readers, in_order, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
-from lamina.passes.fusion.result_sizes import has_sizes, need_results
-from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
-from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of, row_limits
+from lamina.passes.fusion.program_demands import ProgramDemands
+from lamina.passes.fusion.row_counts import Ends, expose_counts, numbers_first
+from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of
 from lamina.passes.fusion.sum_ends import note_sum_ends
-from lamina.passes.fusion.undefined_padding import undefined_arguments
 from lamina.passes.fusion.unstructured_demand import (
     Unstructured,
-    UnstructuredDemand,
-    demanded_points,
 )
 from lamina.passes.fusion.zero_operands import note_zeros
 
@@ -87,7 +80,7 @@ class LimitRowsPass(ModulePass):
         kernels = {kernel.sym_name.data: kernel for kernel in kernel_functions(op)}
         calls: dict[str, list[KernelCall]] = {name: [] for name in kernels}
         programs = {
-            function: _Program(function, kernels)
+            function: ProgramDemands(function, kernels)
             for function in op.body.block.ops
             if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels
         }
@@ -104,110 +97,6 @@ class LimitRowsPass(ModulePass):
         for name, kernel in kernels.items():
             for own, alike in told_apart(kernel, calls[name]):
                 _limit(own, alike, ends)
-
-
-class _Program:
-    """What the top block of a function demands of the kernels that it calls."""
-
-    def __init__(self, function: func.FuncOp, kernels: Mapping[str, func.FuncOp]) -> None:
-        self._function, self._kernels = function, kernels
-        self.facts = CountFacts()
-        self._calls: dict[func.CallOp, KernelCall] = {}
-        self._has_sizes = bool(function.body.blocks) and has_sizes(function)
-        if not self._has_sizes:
-            return
-        block = function.body.block
-        for argument in block.args:
-            self.facts.note_count(argument)
-        self.facts.undefined.update(undefined_arguments(function))
-        for op in block.ops:
-            self._follow(op)
-
-    def demand(self) -> Mapping[func.CallOp, KernelCall]:
-        """What limits the kernels in the calls of the block."""
-        if self._has_sizes:
-            demands = need_results(self._function, self.facts)
-            assert demands is not None
-            for op in reversed(block_ops(self._function.body.block)):
-                self._demand(op, demands)
-        return self._calls
-
-    def _follow(self, op: Operation) -> None:
-        """Forwards: which values are sizes, and which are masks."""
-        if isinstance(op, ReshapeOp):
-            self.facts.follow_op(op)
-        elif isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
-            inner = CountFacts()
-            for argument, value in zip(kernel.body.block.args, op.arguments, strict=True):
-                inner.same(argument, value, self.facts)
-            inner.name_counts(kernel, op)
-            self.facts.multiples.update(inner.multiples)
-            for made, value in zip(op.res, inner.through(kernel), strict=True):
-                inner.note_order(value)
-                self.facts.same(made, value, inner)
-        else:
-            return
-        for made in op.results:
-            self.facts.note_count(made)
-
-    def _demand(self, op: Operation, demands: Demands) -> None:
-        if isinstance(op, func.ReturnOp):
-            return
-        if isinstance(op, func.CallOp) and (kernel := self._kernel(op)) is not None:
-            self._demand_call(op, kernel, demands)
-        else:
-            demanded_points(op, demands, self.facts)
-
-    def _demand_call(self, call: func.CallOp, kernel: func.FuncOp, demands: Demands) -> None:
-        facts = CountFacts(most=self.facts.most, checked=self.facts.checked)
-        block = kernel.body.block
-        for argument, value in zip(block.args, call.arguments, strict=True):
-            facts.same(argument, value, self.facts)
-        masks = {
-            argument.index: count
-            for argument in block.args
-            if (count := facts.end_of(argument)) is not None
-        }
-        facts.name_counts(kernel, call)
-        returned = facts.through(kernel)
-        within = Demands(self.facts.multiples, facts.undefined, facts.checked)
-        for value, result in zip(returned, call.res, strict=True):
-            if (demand := demands.of(result)) is not None:
-                within.need(value, demand)
-            if demands.is_decisive(result):
-                within.decide([value])
-        rows: Rows = {}
-        copied: Rows = {}
-        taken: Rows = {}
-        points: dict[GenericOp, Points] = {}
-        counts = {
-            argument.index: facts.counts[argument]
-            for argument in block.args
-            if argument in facts.counts
-        }
-        for op in reversed(block_ops(block)):
-            if isinstance(op, func.ReturnOp):
-                continue
-            found = demanded_points(op, within, facts)
-            if isinstance(found, UnstructuredDemand):
-                rows[op], copied[op], taken[op] = found.rows, found.copied, found.taken
-            elif isinstance(op, GenericOp) and found is not None:
-                points[op] = found.points
-                rows[op] = row_limits(found.points, rows_of(op), op.extents)
-        zeros = {
-            argument.index: frozenset(limit for limit, number in found.items() if number == 0)
-            for argument in block.args
-            if (found := facts.paddings.get(argument))
-        }
-        self._calls[call] = KernelCall(call, rows, copied, taken, masks, counts, points, zeros)
-        for argument, value in zip(block.args, call.arguments, strict=True):
-            if (demand := within.of(argument)) is not None:
-                demands.need(value, demand)
-            if within.is_decisive(argument):
-                demands.decide([value])
-
-    def _kernel(self, call: func.CallOp) -> func.FuncOp | None:
-        return self._kernels.get(call.callee.string_value())
 
 
 def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import field
 from math import prod
 
@@ -105,6 +105,17 @@ class CountFacts:
             self.undefined[value] = known.undefined[other]
         if other in known.orders:
             self.orders[value] = known.orders[other]
+
+    def known_of(self, value: SSAValue) -> Hashable:
+        """All that `same` hands on of a value."""
+        return (
+            self.counts.get(value),
+            self.masks.get(value),
+            value in self.prefixes,
+            frozenset(self.paddings.get(value, {}).items()),
+            self.undefined.get(value),
+            frozenset(self.orders.get(value, NO_ORDERS)),
+        )
 
     def reshaped(self, op: ReshapeOp) -> None:
         """The same elements; nothing is known of complex numbers by their parts, nor of parts."""

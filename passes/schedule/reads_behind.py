@@ -14,7 +14,7 @@ from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.bounds import FIRST_COUNT, ends_of
+from lamina.dialects.loop.bounds import ENDS, FIRST_COUNT, ends_of
 from lamina.dialects.loop.counted_rows import row_number
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
@@ -39,6 +39,8 @@ def reads_behind(kernel: func.FuncOp, argument: int, count: int) -> bool:
     if any(use.operation not in nests for use in memory.uses):
         return True
     readers = {nest for nest in nests if memory in (*nest.inputs, *nest.sources)}
+    if not all(0 in nest.extents or _may_end(nest, count) for nest in readers):
+        return True
     parts = parts_of(kernel)
     for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
         own = [stage.op for stage in part.stages if stage.op in readers]
@@ -47,6 +49,12 @@ def reads_behind(kernel: func.FuncOp, argument: int, count: int) -> bool:
         if own and not (by_rows and _ends_there(part, tasks, own, memory, count)):
             return True
     return any(0 not in nest.extents for nest in readers)
+
+
+def _may_end(nest: GenericOp, count: int) -> bool:
+    """Whether rows, or anything else, of a nest end at a number."""
+    live = live_rows_of(nest)
+    return ENDS in nest.attributes or (live is not None and count in live.counts)
 
 
 def _ends_there(
