@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from typing import Any, TypeAlias
 
@@ -81,9 +82,14 @@ def takes_groups(function: Bounding) -> Bounding:
 
 def table() -> dict[str, Bounding]:
     """All entries, by overload name of `aten` or by full name of `arith`."""
+    _load_families()
+    return _TABLE
+
+
+@cache
+def _load_families() -> None:
     for family in FAMILIES:
         import_module(f"lamina.lowering.bound_dynamic_shapes.{family}")
-    return _TABLE
 
 
 def bounding_of(op: Operation) -> Bounding | None:

@@ -67,6 +67,8 @@ class RollLoopsPass(ModulePass):
         """Whether a repetition of the block has become a scan."""
         ops = block_ops(block)
         for found in repetitions(ops, min(self.least_steps, LEAST_LONG_STEPS)):
+            if not self._pays(found) or _Loop(ops, found).reads_apart():
+                continue
             for shift in range(found.period):
                 shifted = found.shifted(shift)
                 if not self._pays(shifted):
@@ -143,6 +145,19 @@ class _Loop(Steps):
             if not self._reads_alike(steps, place):
                 return False
         return any(isinstance(s, Carried) for sources in self.sources for s in sources)
+
+    def reads_apart(self) -> bool:
+        """Whether each step reads another value that no step makes, nor is an element of a tensor,
+        as each of a network's layers does its weight: then no steps that begin later match."""
+        for place in range(self.repetition.period):
+            steps = [self.op(step, place) for step in range(self.repetition.steps)]
+            for values in zip(*(op.operands for op in steps), strict=True):
+                if len(set(values)) == len(values) and not any(map(self._is_known, values)):
+                    return True
+        return False
+
+    def _is_known(self, value: SSAValue) -> bool:
+        return self.made(value) is not None or element_of(value) is not None
 
     def _reads_alike(self, steps: Sequence[Operation], place: int) -> bool:
         """Whether an op has one index in all steps, or takes the next element in each."""
