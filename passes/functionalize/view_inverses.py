@@ -36,7 +36,7 @@ def _inverse(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation)
     if step.reads_bits:
         return _made(writer, "view.dtype", value, step.source_type.element_type)
     if step.packet in SHAPE_ONLY:
-        return _reshaped(value, step.source_type, writer)
+        return _reshaped(value, base, writer)
     if step.packet in PERMUTATIONS:
         return _unpermuted(step, value, writer)
     found = PARTIAL.get(step.packet) or _WHOLE.get(step.packet)
@@ -54,13 +54,17 @@ def _made(reader: Operation, name: str, *args: Any) -> SSAValue:
     return inserted(op_class(*args), reader).results[0]
 
 
-def _reshaped(value: SSAValue, to: TensorType, writer: Operation) -> SSAValue:
-    shape = list(to.get_shape())
-    if value.type == to:
+def _reshaped(value: SSAValue, base: SSAValue, writer: Operation) -> SSAValue:
+    """The value in the shape of `base`, which is asked for sizes that are not known."""
+    assert isinstance(base.type, TensorType)
+    shape = base.type.get_shape()
+    if value.type == base.type and shape.count(DYNAMIC_INDEX) == 0:
         return value
-    if DYNAMIC_INDEX in shape:
-        raise unsupported(writer, "writes through a view of a tensor with dynamic dimensions")
-    return _made(writer, "reshape.default", value, shape)
+    sizes = [
+        _made(writer, "sym_size.int", base, dim) if extent == DYNAMIC_INDEX else extent
+        for dim, extent in enumerate(shape)
+    ]
+    return _made(writer, "reshape.default", value, sizes)
 
 
 def _unpermuted(step: ViewStep, value: SSAValue, writer: Operation) -> SSAValue:
@@ -166,7 +170,7 @@ def _into_windows(step: ViewStep, base: SSAValue, value: SSAValue, writer: Opera
     shape, rank = list(step.source_type.get_shape()), step.source_type.get_num_dims()
     dim, size, between = step.arg("dimension"), step.arg("size"), step.arg("step")
     if rank == 0:
-        return _reshaped(value, step.source_type, writer)
+        return _reshaped(value, base, writer)
     strides = [prod(shape[d + 1 :]) for d in range(rank)]
     dim %= rank
     shape[dim] = (shape[dim] - size) // between + 1
@@ -209,16 +213,19 @@ def overlaps(size: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def _into_expanded(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
-    if _count(value) != _count(base):
+    known, given = _count(value), _count(base)
+    if known is None or known != given:
         raise unsupported(
             writer, f"writes through {step.op.name}, whose elements share memory", "repeat"
         )
-    return _reshaped(value, step.source_type, writer)
+    return _reshaped(value, base, writer)
 
 
-def _count(value: SSAValue) -> int:
+def _count(value: SSAValue) -> int | None:
+    """How many elements a tensor has; None where a size is not known."""
     assert isinstance(value.type, TensorType)
-    return prod(value.type.get_shape())
+    shape = value.type.get_shape()
+    return None if DYNAMIC_INDEX in shape else prod(shape)
 
 
 def _into_real_pairs(

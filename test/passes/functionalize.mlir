@@ -106,3 +106,17 @@ func.func @second_name_in_place(%x: tensor<4xf32>) -> tensor<4xf32> {
   %0 = aten.arctan.out(%x, out = %x) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   func.return %0 : tensor<4xf32>
 }
+
+// What a view of open sizes has written goes back into a shape that is asked of its source.
+// CHECK-LABEL: @view_of_open_sizes
+func.func @view_of_open_sizes(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  %s = aten.sin.default(%x) : (tensor<?x4xf32>) -> tensor<?x4xf32>
+  %v = aten.view.default(%s, size = [-1]) : (tensor<?x4xf32>) -> tensor<?xf32>
+  %t = aten.neg_.default(%v) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %s : tensor<?x4xf32>
+}
+// CHECK:         %s = aten.sin.default(%x)
+// CHECK:         [[T:%\S+]] = aten.neg.default(%v)
+// CHECK-NEXT:    [[N:%\S+]] = aten.sym_size.int(%s, dim = 0)
+// CHECK-NEXT:    [[R:%\S+]] = aten.reshape.default([[T]], shape = [[[N]], 4])
+// CHECK-NEXT:    func.return [[R]]
