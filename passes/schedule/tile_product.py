@@ -22,6 +22,7 @@ from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.pairs import (
     TILE_PANEL,
     is_packed_in_tasks,
+    paired_around,
     paired_outer,
     paired_term,
 )
@@ -107,10 +108,11 @@ class TileProduct(TileOperands, TileResults):
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         else:
             self.paired = memory.flat[self.source.memory]
-            strides = row_major_strides(self.source.shape)
-            outer = paired_outer(shape, shape.pairs, self.term)
-            self.outer = dict(zip(outer, strides, strict=False))
-            self.tile_stride = strides[len(outer)]
+            outer = paired_outer(shape, shape.pairs)
+            strides = list(row_major_strides(self.source.shape))
+            self.tile_stride = strides.pop(len(outer))
+            dims = (*outer, *paired_around(shape, self.term))
+            self.outer = dict(zip(dims, strides, strict=False))
         # The first lanes of a vector that is stored in part may be the last ones of a panel.
         self.sums = emit.add(alloca_op(f32, PAIR_SUMS + TILE_COLUMNS))
         self.columns_first = self.sums
