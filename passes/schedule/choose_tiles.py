@@ -73,7 +73,9 @@ def follows_in_registers(stages: Sequence[Stage], products: Products, target: Ta
 
 def _is_light(shape: Contraction, epilogue: Sequence[Stage], target: Target) -> bool:
     """Whether what follows a product leaves its tiles the registers."""
-    if shape.pairs is not None or shape.panel is None or target.lanes(32) == 1:
+    if shape.panel is None or target.lanes(32) == 1:
+        return False
+    if shape.pairs is not None and (target.multiplies_tiles or shape.pairs == shape.a):
         return False
     if any(own_loops(stage) or stage.op.sources for stage in epilogue):
         return False

@@ -87,6 +87,7 @@ class TileProduct(TileOperands, TileResults):
         self.lines = lines or RowLoops()
         self.cut = self._line_cut()
         self.block_terms = self._block_terms()
+        self.epilogue = None
         self.copy: TileCopy | None = None
         if stage.schedule.cache_read:
             terms = -(-self.block_terms // TILE_TERMS) * TILE_TERMS
@@ -273,6 +274,8 @@ class TileProduct(TileOperands, TileResults):
     ) -> None:
         """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
         first, across = emit.times(place.pair, PAIR_SUMS), -(-place.width // TILE_COLUMNS)
+        if terms.is_last:
+            self._fetch(emit, env, place)
         for numbers, part in self._side_by_side(place):
             slots = {
                 n: TilePlace(self.waiting, emit.plus(first, self._offset(slot, part)), TILE_COLUMNS)
