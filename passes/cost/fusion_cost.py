@@ -14,7 +14,7 @@ from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.monoid import COMBINE
-from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.loop.special import SpecialOp
 
 FREE = frozenset(
@@ -83,7 +83,7 @@ def work(op: GenericOp) -> int:
     if in_matrix_tiles(op):
         return 2 * prod(op.extents) // TILE_SPEED
     reductions = sum(name not in ("store", COMBINE) for name in op.combiner_names)
-    if is_packed_by_tasks(op):
+    if is_packed(op):
         return prod(op.extents) * 2
     return prod(op.extents) * (body_cost(op) + reductions)
 
