@@ -46,3 +46,23 @@ func.func private @tiles(%a: memref<13x64xbf16>, %b: memref<3x32x16x2xbf16>, %e:
   }
   func.return
 }
+
+// -----
+
+// A single vector of sums would wait for each dot product: eight pairs of terms have sums of their own, added up behind 32 terms.
+// CHECK-LABEL: func.func private @one_row
+// CHECK-COUNT-8: loop.dot_pairs
+// CHECK-NOT:     loop.dot_pairs
+// CHECK-COUNT-8: arith.addf {{.*}} : vector<16xf32>
+// CHECK-NOT:     arith.addf {{.*}} : vector<16xf32>
+// CHECK:         vector.store
+func.func private @one_row(%a: memref<1x64xbf16>, %b: memref<2x32x16x2xbf16>, %c: memref<1x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<>]} {
+  loop.generic (m, n, k) in [1, 32, 64] reads(%a[m, k] : memref<1x64xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<2x32x16x2xbf16>) writes([m, n] add into %c : memref<1x32xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 1>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}

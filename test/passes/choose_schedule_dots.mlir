@@ -175,3 +175,19 @@ func.func private @follower_of_rows(%a: memref<4x384x16x2xbf16>, %b: memref<96x7
 }
 // CHECK-LABEL: @follower_of_rows
 // CHECK-NOT:     compute_with
+
+// -----
+
+// A single row waits for memory: one tile of columns at a time, which is one stream.
+func.func private @one_row(%a: memref<1x768xbf16>, %b: memref<6x384x16x2xbf16>, %c: memref<1x96xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [1, 96, 768] reads(%a[m, k] : memref<1x768xbf16>, %b[n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<6x384x16x2xbf16>) writes([m, n] add into %c : memref<1x96xf32>) attributes {lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+  ^bb0(%h: bf16, %g: bf16):
+    %p = arith.extf %h : bf16 to f32
+    %q = arith.extf %g : bf16 to f32
+    %v = arith.mulf %p, %q : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @one_row
+// CHECK:         #loop.schedule<vectorize = d1 x 16, unroll = 1>
