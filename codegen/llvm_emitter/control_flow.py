@@ -7,6 +7,7 @@ from xdsl.ir import Block, Operation, SSAValue
 
 from lamina.codegen.llvm_emitter.symbols import function_symbol
 from lamina.codegen.llvm_emitter.writer import (
+    LIKELY,
     Emitter,
     FunctionWriter,
     Lines,
@@ -16,10 +17,6 @@ from lamina.dialects.loop.extern import ExternOp
 from lamina.dialects.loop.poll import PollOp
 from lamina.dialects.op_accessors import operands_of
 from lamina.dialects.places import place_of
-
-#: Assertions hardly ever fail: the failing branch moves out of the way.
-_UNLIKELY = ", !prof !1"
-
 
 POLL_CYCLES = 1 << 28
 """Cycles from one question whether to stop to the next: some tenth of a second."""
@@ -212,7 +209,7 @@ def _assert(w: FunctionWriter, op: cf.AssertOp) -> None:
     if condition == "true":
         return
     fail, go_on = w.label("failed"), w.label("holds")
-    w.branch(condition, go_on, fail, _UNLIKELY)
+    w.branch(condition, go_on, fail, LIKELY)
     w.start_block(fail)
     number = w.module.message_id(op.msg.data)
     w.emit(f"cmpxchg ptr {w.status}, i32 0, i32 {number} monotonic monotonic")

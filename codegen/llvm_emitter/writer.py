@@ -44,6 +44,10 @@ ALONE: Team = ("0", "1", "null")
 NO_NUMBERS = -1
 """The first loop of a kernel whose loops, as they are taken in chunks, have no numbers."""
 
+LIKELY = ", !prof !1"
+"""The end of a branch whose first way is nearly always gone, as assertions hardly ever fail: the
+other one moves out of the way."""
+
 Place = tuple[int, str]
 """A memref of an entry: the number of the argument that it is in, and the offset in bytes."""
 

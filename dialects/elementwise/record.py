@@ -20,9 +20,9 @@ Promotion = Literal[
 """How the element type of a result comes from those of the operands: a function of
 `dialects/schema/result_rules/pointwise.py`."""
 
-Cost = Literal["add", "root", "function", "special"]
-"""What a function costs about as much as: an addition, a square root, an exponential, a function of
-its own in the program. The numbers stand in `passes/cost/fusion_cost.py`."""
+Cost = Literal["add", "root", "function", "curve", "special"]
+"""What a function costs about as much as: an addition, a square root, an exponential, a hyperbolic
+tangent, a function of its own in the program. The numbers stand in `passes/cost/fusion_cost.py`."""
 
 SPECIAL_OP = "loop.special"
 """The op of loop bodies for functions that `math` has no op for; it names the function."""

@@ -12,7 +12,7 @@ from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.loop.body_ops import YieldOp
 from lamina.dialects.loop.generic import GenericOp
 from lamina.dialects.loop.linear import Linear, linear
-from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.loop.segments import SEGMENTS, left_out_by, used_dims_of, words_of
 from lamina.dialects.op_accessors import operands_of
 
@@ -141,8 +141,8 @@ def is_copy(op: object) -> bool:
 def is_contraction(op: object) -> bool:
     """Whether a generic is a sum of products of two reads that share the reduced dims.
 
-    In matrix tiles the reads are half floats, and widened in the body; so may one be that tasks
-    pack (see `packing`).
+    In matrix tiles the reads are half floats, and widened in the body; so may one be that is packed
+    (see `packing`).
     """
     if not isinstance(op, GenericOp):
         return False
@@ -184,4 +184,4 @@ def _widened_reads(op: GenericOp) -> tuple[int, ...]:
     """How many reads a product may widen in its body."""
     if in_matrix_tiles(op):
         return (2,)
-    return (0, 1) if is_packed_by_tasks(op) else (0,)
+    return (0, 1) if is_packed(op) else (0,)

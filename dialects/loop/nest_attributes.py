@@ -200,7 +200,10 @@ def _verify_panel(op: GenericOp, width: int) -> None:
     if shape.task_packed:
         _verify_task_packed(shape)
         return
-    if not in_vectors(kind.element_type):
+    row = op.inputs[shape.a].type
+    assert isinstance(row, TensorType | MemRefType)
+    half = is_half(kind.element_type) and isinstance(row.element_type, Float32Type)
+    if not (half or in_vectors(kind.element_type)):
         raise VerifyException(f"{op.name}: {PACKING} of {kind.element_type}, which is not packed")
     if op.pad_values != (None, None) or forms_of(op.read_maps[shape.a], op.extents) is None:
         raise VerifyException(f"{op.name}: {PACKING} needs reads without pads, one of them linear")

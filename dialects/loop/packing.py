@@ -28,7 +28,8 @@ class Packing(Clauses):
     panel: int | None = clause(
         NUMBER,
         "Columns of a panel, a power of 2 or three times one. The column operand lies in such "
-        "panels, or in runs of neighbouring elements with room for a whole last panel.",
+        "panels, or in runs of neighbouring elements with room for a whole last panel. Half floats "
+        "are widened where they are multiplied by f32.",
     )
     pack_at: str | None = clause(
         WORD,

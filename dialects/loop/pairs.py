@@ -121,32 +121,36 @@ def paired_layout(
     """Shape of an operand of matrix tiles packed in pairs along `term`, and the contraction's
     indices into it.
 
-    Its axes: `paired_outer`, tile, pair of the sum, row or column within the tile, element of the
-    pair. What fills the last tiles is zero.
+    Its axes: `paired_outer`, tile, `paired_around`, pair of the sum, row or column within the tile,
+    element of the pair. What fills the last tiles is zero.
     """
     extents = shape.op.extents
-    outer = paired_outer(shape, number, term)
+    outer, around = paired_outer(shape, number), paired_around(shape, term)
     across = shape.rows[0] if number == shape.a else shape.inner_column
     size = TILE_COLUMNS
     place, along = AffineExpr.dimension(across), AffineExpr.dimension(term)
     exprs = [AffineExpr.dimension(d) for d in outer]
-    exprs += [place // size, along // 2, place % size, along % 2]
+    exprs += [place // size, *(AffineExpr.dimension(d) for d in around)]
+    exprs += [along // 2, place % size, along % 2]
     sizes = [extents[d] for d in outer]
-    sizes += [
-        -(-extents[across] // size),
-        -(-extents[term] // TILE_TERMS) * TILE_TERMS // 2,
-        size,
-        2,
-    ]
+    sizes += [-(-extents[across] // size), *(extents[d] for d in around)]
+    sizes += [-(-extents[term] // TILE_TERMS) * TILE_TERMS // 2, size, 2]
     return tuple(sizes), tuple(exprs)
 
 
-def paired_outer(shape: Contraction, number: int, term: int) -> tuple[int, ...]:
+def paired_outer(shape: Contraction, number: int) -> tuple[int, ...]:
     """Dimensions of which each position has tiles of its own in an operand packed in pairs: batch,
-    and of the column operand outer columns and all that is summed but `term`."""
-    if number == shape.a:
-        return shape.batch
-    return (*shape.batch, *shape.columns[:-1], *(d for d in shape.summed if d != term))
+    and of the column operand outer columns."""
+    return shape.batch if number == shape.a else (*shape.batch, *shape.columns[:-1])
+
+
+def paired_around(shape: Contraction, term: int) -> tuple[int, ...]:
+    """What is summed around `term`, as a window is around channels.
+
+    It lies within a tile, so that all that a register tile walks is one run of memory: pieces of a
+    panel as far apart as all columns would share few sets of the caches.
+    """
+    return tuple(d for d in shape.summed if d != term)
 
 
 def copies_in_pairs(op: GenericOp) -> bool:

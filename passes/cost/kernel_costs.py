@@ -18,7 +18,7 @@ from lamina.dialects.loop import FourierOp, GenericOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.monoid import COMBINE
 from lamina.dialects.loop.nest import OrderedNest
-from lamina.dialects.loop.packing import in_matrix_tiles, is_packed_by_tasks
+from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.op_list import list_ops
 from lamina.dialects.records import record
 from lamina.passes.cost.fusion_cost import type_bytes, value_bytes, work
@@ -105,8 +105,8 @@ def flops_of_point(op: GenericOp | OrderedNest) -> int:
         for o in region.block.ops
     )
     if isinstance(op, GenericOp):
-        if in_matrix_tiles(op) or is_packed_by_tasks(op):
-            # Tiles widen what they multiply, tasks what they pack.
+        if in_matrix_tiles(op) or is_packed(op):
+            # Tiles widen what they multiply, tasks what they pack, or read packed.
             body -= sum(o.name == "arith.extf" for o in block_ops(op.block))
         body += sum(name not in ("store", COMBINE) for name in op.combiner_names)
     return body

@@ -137,6 +137,11 @@ packed in lanes: by 2048x2048 4 rows take 160 us, 8 take 330, and 12 take 750; i
 them take 598 (one thread of a Zen 4)."""
 MOST_DOT_ROWS = 16
 """The same where the product is too small for packing in lanes: 1,214 us for 4 rows in f32."""
+HALF_ROWS = 2
+"""Rows up to which constant columns stay half floats in memory, and are widened in registers. Rows
+of f16 by 1024x1024 take, widened and for good in f32, from memory 60 and 127 us for one row, 75 and
+143 for two, 92 and 135 for three, 116 and 120 for four; by 768x3072 from the last-level cache 117
+and 113 for two, but 158 and 132 for three, 201 and 172 for four (a thread of a Zen 4)."""
 MIN_WINDOW_ROWS = 8
 """Below this many rows, as in groups of few channels, windows are summed beside the scratch of
 their image (see `pad-windows`): a register tile of columns does as well, in one kernel with it."""
@@ -160,6 +165,9 @@ EVEN_ROUNDS = 16
 threads has a thirteenth more than its half, of 33 a thirty-third."""
 PAIRS_UNROLLED = 2
 """Pairs of terms in a step of the loop over dot products: hides the loop's own instructions."""
+DOT_SUMS = 8
+"""Vectors of sums side by side, at least, that hide what a dot product of pairs waits for the one
+before: fewer get sums of their own for each few pairs of terms."""
 WAY_ELEMENTS = 512
 """Rows a multiple of this many elements apart would share sets of the nearest cache."""
 APART = 16

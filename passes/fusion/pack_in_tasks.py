@@ -11,9 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from xdsl.context import Context
-from xdsl.dialects import arith
 from xdsl.dialects.builtin import FloatAttr, ModuleOp
-from xdsl.ir import SSAValue
 from xdsl.passes import ModulePass
 from xdsl.rewriter import Rewriter
 
@@ -24,11 +22,11 @@ from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.nest_attributes import is_in_runs
 from lamina.dialects.loop.packing import packing_of, set_packing
-from lamina.dialects.loop.rounding import is_half
 from lamina.passes.cost.kernel_model import packs_in_tasks
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.fusion_reasons import take_reasons
 from lamina.passes.loop.loop_rewriting import rebuild
+from lamina.passes.loop.packing import widen_read
 
 
 class PackInTasksPass(ModulePass):
@@ -70,7 +68,7 @@ def _pack(kernel: KernelOp) -> None:
     argument = Rewriter.replace_value_with_new_type(given, source.type)
     maps = list(op.read_maps)
     maps[number] = map_of(forms, len(op.extents))
-    _widen(op, number, source)
+    widen_read(op, number, source)
     new = rebuild(op, inputs=[argument if v is given else v for v in op.inputs], input_maps=maps)
     set_packing(new, replace(packing_of(new), pack_at="task"))
     take_reasons(kernel, [packing, kernel])
@@ -144,18 +142,3 @@ def _is_inside(shape: Contraction, nest: GenericOp, forms: Forms) -> bool:
         if low < 0 or high >= extent:
             return False
     return is_in_runs(shape, flatten(forms, shape_of(source)))
-
-
-def _widen(op: GenericOp, number: int, source: SSAValue) -> None:
-    """Have the body of a product widen a read whose elements are half floats now."""
-    argument = op.block.args[number]
-    element = source.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
-    if not is_half(element) or argument.type == element:
-        return
-    wide = argument.type
-    narrow = Rewriter.replace_value_with_new_type(argument, element)
-    widened = arith.ExtFOp(narrow, wide)  # pyright: ignore[reportArgumentType]
-    first = op.block.first_op
-    assert first is not None
-    op.block.insert_op_before(widened, first)
-    narrow.replace_uses_with_if(widened.result, lambda use: use.operation is not widened)

@@ -44,6 +44,7 @@ from lamina.dialects.loop.packing import Packing, set_packing
 from lamina.passes.cost.product_limits import (
     FEW_DOT_ROWS,
     FEW_ROWS,
+    HALF_ROWS,
     LEAST_DOT_ROWS,
     LONG_DOT,
     MIN_ROWS,
@@ -59,9 +60,9 @@ from lamina.passes.defined_functions import defined_functions
 from lamina.passes.loop.collapse_dims import join_dims
 from lamina.passes.loop.in_place_panels import in_place_panel
 from lamina.passes.loop.loop_cse import merge_equal
-from lamina.passes.loop.loop_rewriting import change, rebuild
+from lamina.passes.loop.loop_rewriting import change, erase_if_dead, rebuild
 from lamina.passes.loop.own_axis import with_own_axis
-from lamina.passes.loop.packing import copy_nest, is_constant
+from lamina.passes.loop.packing import copy_nest, copy_of_halves, is_constant, widen_read
 from lamina.passes.loop.pad_windows import are_windows, padded_copy, reads_again, reads_often
 from lamina.passes.loop.pair_packing import pack_pairs
 from lamina.passes.loop.turn_constants import turn_constants
@@ -135,6 +136,8 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
     inputs, maps, pads = list(op.inputs), list(op.read_maps), list(op.pad_values)
     if step != 1 and in_place is None:
         packed, maps[shape.b] = _packing_nest(shape, panel)
+        if stays and shape.size(shape.rows) <= HALF_ROWS:
+            packed = _kept_in_halves(packed)
         block.insert_op_before(packed, op)
         inputs[shape.b], pads[shape.b] = packed.res[0], None
     pad, forms = pads[shape.a], forms_of(maps[shape.a], op.extents)
@@ -149,8 +152,20 @@ def _pack(op: GenericOp, target: Target, invariants: Collection[SSAValue]) -> bo
         block.insert_op_before(plain, op)
         inputs[shape.a], pads[shape.a] = plain.res[0], None
     new = change(op, reads=list(zip(inputs, maps, pads, strict=True)))
+    widen_read(new, shape.b, inputs[shape.b])
     set_packing(new, Packing(panel, pack_at=None if stays else "call"))
+    if isinstance(operand.owner, GenericOp):
+        erase_if_dead(operand.owner)
     return True
+
+
+def _kept_in_halves(packed: GenericOp) -> GenericOp:
+    """What packs half floats rather than what they were widened to, if it does; not in a block."""
+    halves = copy_of_halves(packed)
+    if halves is None:
+        return packed
+    packed.erase()
+    return halves
 
 
 def _joined(shape: Contraction) -> Contraction:

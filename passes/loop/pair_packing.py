@@ -27,7 +27,7 @@ from lamina.dialects.loop.access import (
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import Packing, set_packing
-from lamina.dialects.loop.pairs import TILE_PANEL, paired_layout, paired_outer
+from lamina.dialects.loop.pairs import TILE_PANEL, paired_around, paired_layout, paired_outer
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.passes.cost.product_limits import LEAST_PRODUCT, NEAR_VALUES
 from lamina.passes.loop.gather_windows import Windows, gather_windows, widened_product
@@ -246,14 +246,15 @@ def _paired_copy(
     """A copy in front of the product in pairs, zeros after its end, and the map that reads it."""
     op = shape.op
     extents, indices = paired_layout(shape, number, term)
-    outer = paired_outer(shape, number, term)
+    outer, around = paired_outer(shape, number), paired_around(shape, term)
     across = shape.rows[0] if number == shape.a else shape.inner_column
     position = [Linear(())] * len(op.extents)
-    for place, dim in enumerate(outer):
+    tile, pair = len(outer), len(outer) + 1 + len(around)
+    places = [*range(tile), *range(tile + 1, pair)]
+    for place, dim in zip(places, (*outer, *around), strict=True):
         position[dim] = Linear.dim(place)
-    tile = len(outer)
-    position[across] = Linear.of({tile: TILE_COLUMNS, tile + 2: 1})
-    position[term] = Linear.of({tile + 1: 2, tile + 3: 1})
+    position[across] = Linear.of({tile: TILE_COLUMNS, pair + 1: 1})
+    position[term] = Linear.of({pair: 2, pair + 2: 1})
     reads = [substitute(form, position) for form in operand.forms]
     ends = [form.range(extents)[1] for form in reads]
     inside = all(end < extent for end, extent in zip(ends, shape_of(operand.value), strict=True))

@@ -73,7 +73,9 @@ def follows_in_registers(stages: Sequence[Stage], products: Products, target: Ta
 
 def _is_light(shape: Contraction, epilogue: Sequence[Stage], target: Target) -> bool:
     """Whether what follows a product leaves its tiles the registers."""
-    if shape.pairs is not None or shape.panel is None or target.lanes(32) == 1:
+    if shape.panel is None or target.lanes(32) == 1:
+        return False
+    if shape.pairs is not None and (target.multiplies_tiles or shape.pairs == shape.a):
         return False
     if any(own_loops(stage) or stage.op.sources for stage in epilogue):
         return False
@@ -173,7 +175,7 @@ def _choose_panel_prefetch(product: PackedProduct, memory: Memory, target: Targe
     vectors, packed = stage.schedule.vectorize, stage.reads[shape.b]
     if vectors is None or vectors.count == 1 or packed.memory in memory.scratch or packed.axes:
         return
-    size = stage.bits // 8
+    size = element_bits(packed) // 8
     terms = stage.schedule.terms or prod(stage.extents[d] for d in product.summed)
     term_bytes, jam = product.panel * size, stage.schedule.jam
     panel_bytes = terms * term_bytes
@@ -203,7 +205,8 @@ def choose_dots(product: PackedProduct, target: Target) -> None:
         vectors, columns = By(shape.inner_row, TILE_COLUMNS), BROADCAST_COLUMNS
         decide(stage, vectorize=vectors, unroll=unroll, jam=By(shape.inner_column, columns))
         return
-    across = TILE_PANEL // TILE_COLUMNS
+    # A single row waits for memory, of which the tiles of a panel are two streams.
+    across = 1 if product.most == 1 else TILE_PANEL // TILE_COLUMNS
     decide(stage, vectorize=By(shape.inner_column, TILE_COLUMNS), unroll=across)
     if row is not None:
         height = tile_height(across, product.most, target, DOT_TILE_SUMS, DOT_LOADS)

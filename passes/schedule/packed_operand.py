@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from xdsl.ir import SSAValue
+from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.loop.access import row_major_strides
 from lamina.dialects.records import record
@@ -52,6 +52,11 @@ class PackedOperand:
         steps = dict(zip(outer, extents, strict=False))
         steps.update(zip(shape.summed, extents[len(outer) + 1 :], strict=False))
         return PackedOperand(flat, start, panel, extents[len(outer)], steps, None)
+
+    @property
+    def element(self) -> Attribute:
+        """What is stored: half floats are widened where they are multiplied by f32."""
+        return self.memory.type.element_type  # pyright: ignore[reportAttributeAccessIssue]
 
     def row(self, emit: Emitter, env: Env, panel: Index) -> Index:
         """Where the row of a panel stands that belongs to a position."""

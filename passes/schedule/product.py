@@ -13,7 +13,7 @@ from dataclasses import replace
 from math import gcd, prod
 
 from xdsl.dialects import arith, memref, vector
-from xdsl.dialects.builtin import IntegerType, VectorType
+from xdsl.dialects.builtin import IntegerType
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.linear import Linear
@@ -22,7 +22,7 @@ from lamina.dialects.plain_ops import plain_op
 from lamina.passes.cost.product_limits import SUM_MULTIPLY_ADDS, SUM_UNROLL
 from lamina.passes.schedule.body import Lane, broadcast
 from lamina.passes.schedule.combine import combine, store
-from lamina.passes.schedule.emitter import Emitter, Index, number_attribute
+from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.memory import Env, Memory
 from lamina.passes.schedule.packed_operand import PackedOperand
 from lamina.passes.schedule.packed_product import PackedProduct, PartOfSum
@@ -331,11 +331,16 @@ class ProductEmitter:
         lanes = self.tile.lanes
         ahead = emit.times(self.packed.step(emit, dim), copy)
         at = emit.plus(self.packed.row(emit, env, panel), ahead)
-        kind = VectorType(self.element, [lanes])
+        memory, stored = self.packed.memory, self.packed.element
+        kind, wide = vector_of(stored, lanes), vector_of(self.element, lanes)
         places = [emit.value(emit.plus(at, v * lanes)) for v in range(self.vectors)]
         if lanes == 1:
-            return [emit.add(load_op(self.packed.memory, [place])) for place in places]
-        return [emit.add(vector_load_op(self.packed.memory, place, kind)) for place in places]
+            loads = [emit.add(load_op(memory, [place])) for place in places]
+        else:
+            loads = [emit.add(vector_load_op(memory, place, kind)) for place in places]
+        if stored == self.element:
+            return loads
+        return [emit.add(arith.ExtFOp(load, wide)) for load in loads]  # pyright: ignore
 
     def _row_step(self, emit: Emitter, access: Access, at: TilePosition) -> Index:
         """Elements from a row of a tile to the next; a number of the call for open arguments."""

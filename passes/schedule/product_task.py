@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
 from lamina.dialects.loop.pairs import is_packed_in_tasks
-from lamina.dialects.loop.tiles import TILE_TERMS
+from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_TERMS
 from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
@@ -173,7 +173,7 @@ class ProductTask(ABC):
         What only these make and read is kept nowhere.
         """
         shape = self.products[stage]
-        if shape.pairs is not None:
+        if shape.pairs is not None and (shape.pairs == shape.a or not stage.schedule.vectorize):
             raise illegal(followers[0].op, "compute_with: of totals in register tiles of vectors")
         column = shape.inner_column
         verify_tile_followers({follower: follower.inner[0] for follower in followers})
@@ -186,7 +186,7 @@ class ProductTask(ABC):
         made = {write.memory for s in (stage, *followers) for write in s.writes}
         flat = self.memory.flat
         self.memory.dead.update(m for m in made if is_temporary(m) and m not in flat)
-        lanes = tile_of(self.packed(stage)).lanes
+        lanes = TILE_COLUMNS if shape.pairs is not None else tile_of(self.packed(stage)).lanes
         return TotalsEpilogue(dims, envs, self.memory, self.outputs, lanes, column)
 
     def _streams(self) -> bool:
@@ -224,7 +224,9 @@ class ProductTask(ABC):
                     f"cache_read: of read {shape.a}, beside terms that are a multiple of "
                     f"{TILE_TERMS}, where tasks pack pairs, and rows are one dimension",
                 )
-            return TileProduct(product, self.memory, emit, together, part, self.lines)
+            pairs = TileProduct(product, self.memory, emit, together, part, self.lines)
+            pairs.epilogue = self.epilogue
+            return pairs
         tile = tile_of(product)
         verify_fetch(stage, shape.inner_column, reads=False)
         packing = self._panel_copy(emit, product, together)

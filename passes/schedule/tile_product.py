@@ -22,6 +22,7 @@ from lamina.dialects.loop.memory_ops import alloca_op
 from lamina.dialects.loop.pairs import (
     TILE_PANEL,
     is_packed_in_tasks,
+    paired_around,
     paired_outer,
     paired_term,
 )
@@ -86,6 +87,7 @@ class TileProduct(TileOperands, TileResults):
         self.lines = lines or RowLoops()
         self.cut = self._line_cut()
         self.block_terms = self._block_terms()
+        self.epilogue = None
         self.copy: TileCopy | None = None
         if stage.schedule.cache_read:
             terms = -(-self.block_terms // TILE_TERMS) * TILE_TERMS
@@ -107,10 +109,11 @@ class TileProduct(TileOperands, TileResults):
             self.paired, self.tile_stride = self.panels.paired, self.panels.tile_stride
         else:
             self.paired = memory.flat[self.source.memory]
-            strides = row_major_strides(self.source.shape)
-            outer = paired_outer(shape, shape.pairs, self.term)
-            self.outer = dict(zip(outer, strides, strict=False))
-            self.tile_stride = strides[len(outer)]
+            outer = paired_outer(shape, shape.pairs)
+            strides = list(row_major_strides(self.source.shape))
+            self.tile_stride = strides.pop(len(outer))
+            dims = (*outer, *paired_around(shape, self.term))
+            self.outer = dict(zip(dims, strides, strict=False))
         # The first lanes of a vector that is stored in part may be the last ones of a panel.
         self.sums = emit.add(alloca_op(f32, PAIR_SUMS + TILE_COLUMNS))
         self.columns_first = self.sums
@@ -271,6 +274,8 @@ class TileProduct(TileOperands, TileResults):
     ) -> None:
         """A pair of tiles of rows by those of a panel; `here` says where it is in two buffers."""
         first, across = emit.times(place.pair, PAIR_SUMS), -(-place.width // TILE_COLUMNS)
+        if terms.is_last:
+            self._fetch(emit, env, place)
         for numbers, part in self._side_by_side(place):
             slots = {
                 n: TilePlace(self.waiting, emit.plus(first, self._offset(slot, part)), TILE_COLUMNS)

@@ -1,4 +1,8 @@
-"""Where whole sums of matrix tiles go: to scratch by panels, or row by row to where they belong."""
+"""Where whole sums of matrix tiles go: to scratch by panels, or row by row to where they belong.
+
+Those of dot products are vectors in registers, and go where they belong from there, and to what is
+computed of them.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +15,16 @@ from lamina.dialects.loop.memory_ops import vector_load_op, vector_store_op
 from lamina.dialects.loop.pairs import TILE_PANEL
 from lamina.dialects.loop.tiles import TILE_COLUMNS, TILE_ROWS
 from lamina.dialects.records import record
+from lamina.passes.schedule.body import Lane
 from lamina.passes.schedule.combine import store
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.memory import Env, Memory
+from lamina.passes.schedule.register_tile import Tile
 from lamina.passes.schedule.row_operand import TileCopy
 from lamina.passes.schedule.stages import LOCAL_ROW, Stage
 from lamina.passes.schedule.strided_access import Elements
-from lamina.passes.schedule.tile_unit import TilePlace, TileUnit
+from lamina.passes.schedule.tile_unit import PairDots, TilePlace, TileUnit
+from lamina.passes.schedule.totals_epilogue import TotalsEpilogue
 from lamina.passes.schedule.transpose import turn
 
 PAIR_SUMS = 2 * TILE_ROWS * TILE_PANEL
@@ -57,6 +64,8 @@ class TileResults:
     """Scratch for the sums of a pair of tiles, by rows."""
     columns_first: SSAValue
     """The same of sums that are turned."""
+    epilogue: TotalsEpilogue | None
+    """What is computed of sums in registers."""
 
     @property
     def tile_rows(self) -> int:
@@ -107,6 +116,9 @@ class TileResults:
         for n, number in enumerate(numbers):
             tile = sums[n * size : (n + 1) * size]
             row, column = divmod(number, across)
+            if self._in_registers:
+                self._store_registers(emit, env, place, row, column, tile)
+                continue
             if in_scratch:
                 to = self._scratch_place(emit, env, place, row, column)
             elif self.turned:
@@ -118,12 +130,56 @@ class TileResults:
 
     def _write(self, emit: Emitter, env: Env, place: Place) -> None:
         """Write the sums of all tiles where they belong."""
-        if self._has_panel_scratch():
+        if self._in_registers or self._has_panel_scratch():
             return  # they are there
         if self.turned:
             self._turn(emit, place)
         for number, start in enumerate(place.starts):
             self._store(emit, env, start, number * TILE_ROWS, place)
+
+    @property
+    def _in_registers(self) -> bool:
+        """Whether sums are vectors of columns that are neighbours where they are stored."""
+        form = self.memory.layout(self.stage.writes[0])
+        along = form.coefficient(self.column) == 1 or self.epilogue is not None
+        return isinstance(self.unit, PairDots) and not self.turned and along
+
+    def _store_registers(
+        self,
+        emit: Emitter,
+        env: Env,
+        place: Place,
+        row: int,
+        column: int,
+        tile: Sequence[SSAValue],
+    ) -> None:
+        """Write the sums of a tile, and run what follows on them."""
+        write, start = self.stage.writes[0], place.starts[row]
+        form, flat = self.memory.layout(write), self.memory.flat.get(write.memory)
+        left, mask = place.width - column * TILE_COLUMNS, None
+        if left < TILE_COLUMNS:
+            mask = emit.first_lanes(left, TILE_COLUMNS)
+        unit = form.coefficient(self.column)
+        first = emit.plus(emit.times(place.panel, TILE_PANEL), column * TILE_COLUMNS)
+        for line, total in enumerate(tile):
+            at = emit.plus(start, line)
+            here: Env = {**env, self.row: at, LOCAL_ROW: emit.minus(at, place.rows[0])}
+            here[self.column] = first
+            if flat is not None:
+                target = emit.linear(form, here)
+                store(emit, total, Elements(flat, target, unit, TILE_COLUMNS, mask))
+            if self.epilogue is not None:
+                self.epilogue.run(emit, here, {write.memory: Lane(total, False)}, mask)
+
+    def _fetch(self, emit: Emitter, env: Env, place: Place) -> None:
+        """Ask for lines that are read of the sums, or stored, once these are there."""
+        if self.epilogue is None:
+            return
+        tile = Tile(self.tile_rows, -(-place.width // TILE_COLUMNS), TILE_COLUMNS)
+        for start in place.starts:
+            here: Env = {**env, self.row: start, LOCAL_ROW: emit.minus(start, place.rows[0])}
+            here[self.column] = emit.times(place.panel, TILE_PANEL)
+            self.epilogue.fetch(emit, here, self.row if self.is_tiled else None, tile)
 
     def _has_panel_scratch(self) -> bool:
         """Whether tiles go to scratch of the block of rows, a panel wide, in f32."""

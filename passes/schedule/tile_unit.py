@@ -25,7 +25,8 @@ from lamina.dialects.loop.tiles import (
     TileZeroOp,
 )
 from lamina.dialects.records import record
-from lamina.passes.cost.product_limits import PAIRS_UNROLLED
+from lamina.passes.cost.product_limits import DOT_SUMS, PAIRS_UNROLLED
+from lamina.passes.schedule.combine import combine
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.packed_product import PackedProduct
@@ -155,14 +156,31 @@ class PairDots:
     def multiply(
         self, emit: Emitter, tiles: TileProducts, sums: Sequence[SSAValue]
     ) -> list[SSAValue]:
-        """The sums after the terms of a tile."""
+        """The sums after the terms of a tile.
+
+        Where they are few, pairs of terms take turns with sums of their own, as those of one would
+        wait for each other.
+        """
+        parts = 1
+        while parts * len(sums) < DOT_SUMS:
+            parts *= 2
+        unrolled, each = max(parts, PAIRS_UNROLLED), len(sums)
 
         def step(inner: Emitter, term: Index, totals: list[SSAValue]) -> list[SSAValue]:
-            for copy in range(PAIRS_UNROLLED):
-                totals = self._pair(inner, tiles, inner.plus(term, 2 * copy), totals)
+            for copy in range(unrolled):
+                own = slice(copy % parts * each, (copy % parts + 1) * each)
+                totals[own] = self._pair(inner, tiles, inner.plus(term, 2 * copy), totals[own])
             return totals
 
-        return emit.loop(0, TILE_TERMS, 2 * PAIRS_UNROLLED, list(sums), step)
+        if parts == 1:
+            return emit.loop(0, TILE_TERMS, 2 * unrolled, list(sums), step)
+        zero = emit.splat(FloatAttr(0.0, f32), TILE_COLUMNS)
+        made = emit.loop(0, TILE_TERMS, 2 * unrolled, [zero] * each * parts, step)
+        while len(made) > each:
+            half = len(made) // 2
+            halves = zip(made[:half], made[half:], strict=True)
+            made = [combine(emit, "add", *both) for both in halves]
+        return [combine(emit, "add", *both) for both in zip(sums, made, strict=True)]
 
     def _pair(
         self, emit: Emitter, tiles: TileProducts, term: Index, totals: list[SSAValue]

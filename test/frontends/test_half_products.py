@@ -59,3 +59,18 @@ def test_weights_of_one_row_are_packed_once() -> None:
         expected = layer(x)
     assert "lamina.packing" in compiled.ir("fused")
     torch.testing.assert_close(compiled(x), expected)
+
+
+@pytest.mark.parametrize("rows", [1, 2])
+@pytest.mark.parametrize("columns", [96, 41], ids=["whole panels", "part of one"])
+def test_constants_of_few_rows_stay_half_floats(rows: int, columns: int) -> None:
+    torch.manual_seed(1)
+    layer = nn.Linear(70, columns, dtype=torch.float16)
+    x = torch.randn(rows, 70, dtype=torch.float16)
+    with torch.no_grad():
+        compiled = lamina.compile(torch.export.export(layer, (x,)), cache=False)
+        exact = layer.double()(x.double())
+    found = compiled(x).double()
+    assert bool(((found - exact).abs() <= exact.abs() * 2.0**-11 + 1e-6).all())
+    prepared = compiled.memory.constants
+    assert prepared < 4 * 70 * columns, "widened, they would take four bytes each"

@@ -97,8 +97,8 @@ func.func private @panels(%a: memref<20x64xf32>, %b: memref<64x2048xf16>, %c: me
 
 // Each line of a small image would read 295 KB of each panel. A task walks all lines by blocks of 16 KB, which stay in the
 // nearest cache.
-func.func private @lines(%a: memref<9x9x512xbf16>, %b: memref<3x3x32x256x16x2xbf16>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
-  loop.generic (y, x, n, r, s, k) in [7, 7, 512, 3, 3, 512] reads(%a[y + r, x + s, k] : memref<9x9x512xbf16>, %b[r, s, n floordiv 16, k floordiv 2, n mod 16, k mod 2] : memref<3x3x32x256x16x2xbf16>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
+func.func private @lines(%a: memref<9x9x512xbf16>, %b: memref<32x3x3x256x16x2xbf16>, %c: memref<7x7x512xf32>) attributes {lamina.kernel} {
+  loop.generic (y, x, n, r, s, k) in [7, 7, 512, 3, 3, 512] reads(%a[y + r, x + s, k] : memref<9x9x512xbf16>, %b[n floordiv 16, r, s, k floordiv 2, n mod 16, k mod 2] : memref<32x3x3x256x16x2xbf16>) writes([y, x, n] add into %c : memref<7x7x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pairs = 1>} {
   ^bb0(%h: bf16, %g: bf16):
     %p = arith.extf %h : bf16 to f32
     %q = arith.extf %g : bf16 to f32

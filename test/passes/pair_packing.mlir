@@ -135,7 +135,7 @@ func.func @main(%a: tensor<1x9x9x32xbf16>, %b: tensor<48x32x3x3xbf16> {lamina.ki
 // CHECK-LABEL: @main
 // CHECK:         [[P:%\S+]] = loop.generic (d0, d1, d2, d3, d4, d5) in [3, 3, 3, 16, 16, 2]
 // CHECK:         [[I:%\S+]] = loop.generic (d0, d1, d2) in [11, 11, 32] {{.*}}pad 0.000000e+00 : bf16
-// CHECK:         reads([[I]][0, (d0 * 2) + d4, (d1 * 2) + d5, d3] : tensor<1x11x11x32xbf16>, [[P]][d4, d5, d2 floordiv 16, d3 floordiv 2, d2 mod 16, d3 mod 2] : tensor<3x3x3x16x16x2xbf16>)
+// CHECK:         reads([[I]][0, (d0 * 2) + d4, (d1 * 2) + d5, d3] : tensor<1x11x11x32xbf16>, [[P]][d2 floordiv 16, d4, d5, d3 floordiv 2, d2 mod 16, d3 mod 2] : tensor<3x3x3x16x16x2xbf16>)
 // CHECK-SAME:    pairs = 1
 
 // -----
