@@ -305,19 +305,20 @@ def _unread(
 
     `kept` are those of what it gives to the caller of the kernel.
     """
-    whole: dict[int, set[Bound]] = {}
-    for place, (memory, index_map) in enumerate(
-        zip(written_by(nest), nest.write_maps, strict=True)
-    ):
-        if leaves_kernel(memory):
+    whole: dict[int, set[Bound]] | None = None
+    for memory, index_map in zip(written_by(nest), nest.write_maps, strict=True):
+        left = leaves_kernel(memory)
+        if not left and not _readers(memory):
+            continue  # as one of a place and what stands there may be
+        if left:
             own = {dim: set(bounds) for dim, bounds in kept.items()}
             if _readers(memory) - {nest}:
                 within = _bounds_of_readers(nest, memory, index_map, nests, found, masks)
                 own = {d: own[d] & within[d] for d in own.keys() & within.keys()}
         else:
             own = _bounds_of_readers(nest, memory, index_map, nests, found, masks)
-        whole = own if not place else {d: b & own[d] for d, b in whole.items() if d in own}
-    return whole
+        whole = own if whole is None else {d: b & own[d] for d, b in whole.items() if d in own}
+    return whole or {}
 
 
 def _readers(memory: SSAValue) -> set[Operation]:

@@ -58,3 +58,44 @@ func.func private @sums(%x: tensor<64x32xf32>, %n: tensor<i64>) -> tensor<4x32xf
   }
   func.return %1 : tensor<4x32xf32>
 }
+
+// -----
+
+// A nest of two results ends where what reads one of them does, if nobody reads the other: the least elements, of which
+// only the places are wanted.
+// CHECK-LABEL: @places
+func.func @places(%x: tensor<4x128x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<4x128xi64> {lamina.sizes = [-1, 0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @least(%x) : (tensor<4x128x8xf32>) -> tensor<4x128xi64>
+  %1 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %0, %1 : tensor<4x128xi64>, tensor<i64>
+}
+// CHECK-LABEL: func.func private @least(
+// CHECK:         tensor<4x128xi32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1,
+// CHECK:         store : tensor<4x128xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1,
+func.func private @least(%x: tensor<4x128x8xf32>) -> tensor<4x128xi64> attributes {lamina.kernel} {
+  %0, %1 = loop.generic (b, t, f) in [4, 128, 8] reads(%x[b, t, f] : tensor<4x128x8xf32>) writes([b, t] combine : tensor<4x128xf32>, [b, t] combine : tensor<4x128xi32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    %f = loop.index 2 : index
+    %i = arith.index_cast %f : index to i32
+    loop.yield %a, %i : f32, i32
+  } combine(0x7f800000 : f32, 2147483647 : i32) {
+  ^bb0(%a: f32, %i: i32, %b: f32, %j: i32):
+    %c = arith.cmpf olt, %a, %b : f32
+    %v = arith.select %c, %a, %b : f32
+    %k = arith.select %c, %i, %j : i32
+    loop.yield %v, %k : f32, i32
+  }
+  %2 = loop.generic (b, t) in [4, 128] reads(%1[b, t] : tensor<4x128xi32>) writes([b, t] store : tensor<4x128xi64>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%i: i32):
+    %w = arith.extsi %i : i32 to i64
+    loop.yield %w : i64
+  }
+  func.return %2 : tensor<4x128xi64>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}
