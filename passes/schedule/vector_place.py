@@ -31,7 +31,9 @@ def vector_place(sweep: Sweep) -> int:
                 # Totals are written once, however many there are: they only break ties.
                 score += 1 if all(w.stride(dim) == 1 for w in stage.writes) else -1
             if dim in stage.reduced and stage.extents[dim] < LEAST_FOLD:
-                score -= 6
+                # Few lanes are filled, however many reads suit them.
+                runs = sum(access.stride(dim) == 1 for access in stage.reads)
+                score -= max(6, STRIDE_SCORES[1] * runs)
         if sweep.extents[place] == 1:
             score -= 100
         scores.append(score)
