@@ -183,3 +183,29 @@ def test_places_outside_of_a_table_are_refused() -> None:
             compiled(table, torch.full((8, 16), wrong))
     places = torch.arange(10).view(2, 5) % 6
     torch.testing.assert_close(compiled(table, places), table[places])
+
+
+@pytest.mark.parametrize("begin", [1, 3, 20])
+def test_parts_that_begin_behind_the_first(begin: int) -> None:
+    """They are what stands there, and nothing where a call has fewer."""
+    compiled = lamina.compile(
+        f"""
+        func.func @main(%x: tensor<?x?xf32> {{lamina.dims = [
+            #lamina.size<b in [0, 40]>, #lamina.size<l in [0, 64]>
+          ]}}) -> (tensor<?x?xf32>, tensor<?xf32>) {{
+          %0 = aten.slice.Tensor(%x, dim = 1, start = {begin})
+            : (tensor<?x?xf32>) -> tensor<?x?xf32>
+          %1 = aten.exp.default(%0) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+          %2 = aten.sum.dim_IntList(%0, dim = [1]) : (tensor<?x?xf32>) -> tensor<?xf32>
+          func.return %1, %2 : tensor<?x?xf32>, tensor<?xf32>
+        }}
+        """,
+        versions="padded",
+    )
+    for b, n in ((21, 30), (40, 64), (0, 5), (1, 0), (2, 1), (3, 2), (4, 3), (30, 20), (20, 21)):
+        compiled(torch.full((40, 64), float("nan")))
+        x = torch.randn(b, n)
+        made, total = (torch.as_tensor(result) for result in compiled(x))
+        wanted = x[:, begin:]
+        torch.testing.assert_close(made, wanted.exp(), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(total, wanted.sum(1), rtol=1e-5, atol=1e-5)
