@@ -17,3 +17,16 @@ func.func private @windows(%m: memref<256xi1>, %l: memref<256xi1>, %x: memref<4x
   }
   func.return
 }
+
+// Where there is little to do, what is read decides: few lanes that lie together.
+// CHECK-LABEL: @light
+// CHECK:         lamina.schedule = #loop.schedule<vectorize = d2 x 4
+func.func private @light(%x: memref<64x256x4xf32>, %y: memref<64x256x4xf32>, %w: memref<256x4xf32>, %out: memref<64x256xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j, k) in [64, 256, 4] reads(%x[i, j, k] : memref<64x256x4xf32>, %y[i, j, k] : memref<64x256x4xf32>, %w[j, k] : memref<256x4xf32>) writes([i, j] min into %out : memref<64x256xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32, %b: f32, %c: f32):
+    %d = arith.subf %a, %b : f32
+    %e = arith.addf %d, %c : f32
+    loop.yield %e : f32
+  }
+  func.return
+}
