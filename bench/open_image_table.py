@@ -298,3 +298,46 @@ class MergedPatches(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         parts = [x[:, i::2, j::2] for j in range(2) for i in range(2)]
         return self.linear(self.norm(torch.cat(parts, -1)))
+
+
+@IMAGE_PROGRAMS.add(
+    "codes of pixels",
+    images(16),
+    [(1, 8, 10), (4, 14, 14), (2, 7, 9)],
+    [(3, 10, 12), (2, 11, 9)],
+)
+class CodesOfPixels(nn.Module):
+    """The nearest code of each pixel, and how far it is."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes = nn.Parameter(torch.randn(128, 16))
+
+    def forward(self, x: torch.Tensor) -> Any:
+        b, c, h, w = x.shape
+        rows = x.permute(0, 2, 3, 1).reshape(-1, c)
+        squares = rows.square().sum(1, keepdim=True) + self.codes.square().sum(1)
+        places = (squares - 2 * rows @ self.codes.t()).argmin(1)
+        found = self.codes[places].view(b, h, w, c).permute(0, 3, 1, 2)
+        return (found, places.view(b, h, w), (found - x).square().mean())
+
+
+@IMAGE_PROGRAMS.add(
+    "halved behind silu",
+    lambda s: (torch.randn(s[0], 16, s[1], s[2]), torch.randn(s[0], 32)),
+    EVEN_IMAGES,
+    FIRST_IMAGES,
+)
+class HalvedBehindSilu(nn.Module):
+    """A block that is told by a vector, in half the size, and scaled up by a convolution."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told, self.norm = nn.Linear(32, 32), nn.GroupNorm(4, 16)
+        self.inner = nn.Conv2d(16, 16, 3, padding=1)
+        self.up = nn.ConvTranspose2d(16, 8, 2, 2)
+
+    def forward(self, x: torch.Tensor, t: torch.Tensor) -> torch.Tensor:
+        scale, shift = self.told(F.silu(t))[:, :, None, None].chunk(2, 1)
+        y = F.silu(self.norm(self.inner(x)) * (1 + scale) + shift) + x
+        return self.up(F.avg_pool2d(y, 2))

@@ -315,3 +315,20 @@ class NearestCodes(nn.Module):
         nearest = apart.argmin(1)
         found = codes[nearest].view_as(x)
         return found, nearest.view(x.shape[:2]), (found - x).square().mean()
+
+
+@ROW_PROGRAMS.add(
+    "hardest triplets",
+    lambda s: (torch.randn(s[0], 32), torch.randint(0, 5, (s[0],))),
+    ROWS,
+    FIRST_ROWS,
+)
+class HardestTriplets(nn.Module):
+    """The farthest row of the same class, and the nearest of another."""
+
+    def forward(self, x: torch.Tensor, label: torch.Tensor) -> torch.Tensor:
+        x, same = F.normalize(x), label[:, None] == label
+        distances = (2 - 2 * x @ x.t()).clamp_min(0).add(1e-9).sqrt()
+        positive = distances.masked_fill(~same, 0).amax(1)
+        negative = distances.masked_fill(same, 1e6).amin(1)
+        return F.relu(positive - negative + 0.2).mean()

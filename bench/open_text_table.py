@@ -24,6 +24,11 @@ from bench.open_program_table import (
 TEXT_PROGRAMS = ProgramTable()
 
 
+def documents(s: Sizes) -> Inputs:
+    """Texts, and for each of their positions the number of its document."""
+    return torch.randn(s[0], s[1], 64), torch.randint(0, 4, s).sort(-1).values
+
+
 @TEXT_PROGRAMS.add("linear attention", sequences(128), TEXTS, FIRST_TEXTS)
 class LinearAttention(nn.Module):
     def __init__(self) -> None:
@@ -243,3 +248,46 @@ class GruLayer(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.layer(x)[0]
+
+
+@TEXT_PROGRAMS.add("talking heads", sequences(64), TEXTS, FIRST_TEXTS)
+class TalkingHeads(nn.Module):
+    """Attention whose heads are mixed before and behind the softmax."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.heads = nn.Linear(64, 192)
+        self.before, self.behind = (nn.Parameter(torch.randn(4, 4)) for _ in range(2))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        b, n, _ = x.shape
+        q, k, v = self.heads(x).view(b, n, 3, 4, 16).permute(2, 0, 3, 1, 4)
+        scores = q @ k.transpose(-1, -2) / 4
+        weights = torch.einsum("bhij,hg->bgij", scores, self.before).softmax(-1)
+        weights = torch.einsum("bhij,hg->bgij", weights, self.behind)
+        return (weights @ v).transpose(1, 2).reshape(b, n, 64)
+
+
+@TEXT_PROGRAMS.add("packed documents", documents, TEXTS, FIRST_TEXTS)
+class PackedDocuments(nn.Module):
+    """Attention within each of the documents that a text is joined of."""
+
+    def forward(self, x: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
+        n = x.shape[1]
+        causal = torch.ones(n, n, dtype=torch.bool).tril()
+        mask = (document[:, :, None] == document[:, None, :]) & causal
+        q = x.view(*x.shape[:2], 4, 16).transpose(1, 2)
+        y = F.scaled_dot_product_attention(q, q, q, attn_mask=mask[:, None])
+        return y.transpose(1, 2).flatten(2)
+
+
+@TEXT_PROGRAMS.add("collapsed labels", sequences(20), TEXTS, FIRST_TEXTS)
+class CollapsedLabels(nn.Module):
+    """The likeliest labels of frames, without repetitions and blanks."""
+
+    def forward(self, x: torch.Tensor) -> Any:
+        found, labels = x.log_softmax(-1).max(-1)
+        first = torch.ones_like(labels[:, :1], dtype=torch.bool)
+        kept = torch.cat([first, labels[:, 1:] != labels[:, :-1]], 1) & (labels != 0)
+        mean = (found * kept).sum(1) / kept.sum(1).clamp_min(1)
+        return (labels * kept, mean, kept.cumsum(1))

@@ -27,7 +27,7 @@ from lamina.dialects.loop.agreed_bounds import Bounded, agreed_bounds
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, cut_of, is_end
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.kernel_nests import part_of, rows_of
+from lamina.dialects.loop.kernel_nests import part_of, rows_of, summed_rows
 from lamina.dialects.loop.left_sums import leaves_sums
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.outside_values import (
@@ -210,7 +210,7 @@ def _is_packed_so(shape: Contraction, dim: int, bound: Bound, facts: _Facts) -> 
 def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts: _Facts) -> None:
     """Note what the results of a reduction over one dimension are in each row."""
     rest = set(range(len(nest.extents))) - {dim, *rows_of(nest)}
-    if any(nest.extents[d] != 1 for d in rest):
+    if summed_rows(nest) or any(nest.extents[d] != 1 for d in rest):
         return
     pairs = zip(written_by(nest), nest.combiner_names, yielded, strict=True)
     for number, (memory, combiner, value) in enumerate(pairs):
@@ -305,19 +305,20 @@ def _unread(
 
     `kept` are those of what it gives to the caller of the kernel.
     """
-    whole: dict[int, set[Bound]] = {}
-    for place, (memory, index_map) in enumerate(
-        zip(written_by(nest), nest.write_maps, strict=True)
-    ):
-        if leaves_kernel(memory):
+    whole: dict[int, set[Bound]] | None = None
+    for memory, index_map in zip(written_by(nest), nest.write_maps, strict=True):
+        left = leaves_kernel(memory)
+        if not left and not _readers(memory):
+            continue  # as one of a place and what stands there may be
+        if left:
             own = {dim: set(bounds) for dim, bounds in kept.items()}
             if _readers(memory) - {nest}:
                 within = _bounds_of_readers(nest, memory, index_map, nests, found, masks)
                 own = {d: own[d] & within[d] for d in own.keys() & within.keys()}
         else:
             own = _bounds_of_readers(nest, memory, index_map, nests, found, masks)
-        whole = own if not place else {d: b & own[d] for d, b in whole.items() if d in own}
-    return whole
+        whole = own if whole is None else {d: b & own[d] for d, b in whole.items() if d in own}
+    return whole or {}
 
 
 def _readers(memory: SSAValue) -> set[Operation]:

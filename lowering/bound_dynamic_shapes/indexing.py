@@ -71,12 +71,18 @@ def aligned_indices(indices: list[Bounded | None], b: BoundBuilder) -> list[Boun
     return [None if index is None else next(ready) for index in indices]
 
 
+@takes_groups
 @bounds("index.Tensor", "_unsafe_index.Tensor")
-def index(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def index(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Elements at places, or where masks hold."""
-    tensor = b.tensor(op.arg("self"))
     given = op.arg("indices")
-    first = given[0]
+    first, places = given[0], [n for n, own in enumerate(given) if own is not None]
+    if len(places) == 1 and op.arg("self") not in b.state.grouped:
+        (dim,) = places
+        if not is_mask(given[dim]):
+            return _at_places(b.tensor(op.arg("self")), b.grouped(given[dim]), dim, b)
+    move_together(op, b)
+    tensor = b.tensor(op.arg("self"))
     if first is not None and is_mask(first) and not any(i is not None for i in given[1:]):
         found = _leading_mask(tensor, b.tensor(first), b)
         if found is not None:
@@ -87,6 +93,15 @@ def index(op: SchemaOp, b: BoundBuilder) -> Bounded:
     ]
     value = b("index.Tensor", tensor.value, safe)
     return Bounded(value, _index_sizes(tensor, indices))
+
+
+def _at_places(tensor: Bounded, given: Grouped, dim: int, b: BoundBuilder) -> Bounded | Grouped:
+    """Slices at places along one dimension: places in groups stand apart in the result."""
+    safe = in_range(given.tensor, tensor, dim, b)
+    value = b("index.Tensor", tensor.value, [*[None] * dim, safe.value])
+    sizes = (*tensor.sizes[:dim], *given.tensor.sizes, *tensor.sizes[dim + 1 :])
+    groups = (*[1] * dim, *given.groups, *[1] * (tensor.rank - dim - 1))
+    return in_groups(Bounded(value, sizes), groups)
 
 
 def _leading_mask(tensor: Bounded, mask: Bounded, b: BoundBuilder) -> Bounded | None:
@@ -116,17 +131,28 @@ def embedding(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Rows at places, none of which is negative."""
     if op.arg("weight") in b.state.grouped:
         move_together(op, b)
-    table, given = b.tensor(op.arg("weight")), b.grouped(op.arg("indices"))
+    return _rows_at(b.tensor(op.arg("weight")), b.grouped(op.arg("indices")), b)
+
+
+def _rows_at(table: Bounded, given: Grouped, b: BoundBuilder) -> Bounded | Grouped:
+    """Rows of a table at places in groups, none of which is negative."""
     index = given.tensor
     safe = in_range(index, table, 0, b, wraps=False)
     value = b("embedding.default", table.value, safe.value)
     return in_groups(Bounded(value, (*index.sizes, *table.sizes[1:])), (*given.groups, 1))
 
 
+@takes_groups
 @bounds("index_select")
-def index_select(op: SchemaOp, b: BoundBuilder) -> Bounded:
+def index_select(op: SchemaOp, b: BoundBuilder) -> Bounded | Grouped:
     """Slices at places, none of which is negative."""
     values = op.args()
+    table, given = values["self"], b.grouped(values["index"])
+    is_table = table not in b.state.grouped and b.tensor(table).rank == 2
+    apart = len(given.groups) == 1 and given.groups[0] > 1
+    if is_table and apart and normalized(values["dim"], 2) == 0:
+        return _rows_at(b.tensor(table), given, b)
+    move_together(op, b)
     tensor, index = b.tensor(values["self"]), b.tensor(values["index"])
     if not tensor.rank:
         raise b.refuse("selects of a tensor without dimensions at places of unknown number")

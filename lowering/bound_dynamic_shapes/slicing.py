@@ -90,6 +90,11 @@ def _sliced(op: SchemaOp, tensor: Bounded, dim: int, b: BoundBuilder) -> Bounded
     first, last = _wrapped(start, size, b), _wrapped(end, size, b)
     if start.constant and start.constant > 0 and last.value is size.value:
         count = positive(affine(size, 1, -start.constant, b), b)
+        most = count.most
+        if most and start.constant + most <= tensor.shape[dim]:  # none count where it is behind all
+            end = start.constant + most
+            value = b("slice.Tensor", tensor.value, dim, start.constant, end)
+            return b.bounded(value, [*tensor.sizes[:dim], count, *tensor.sizes[dim + 1 :]])
         return part(tensor, dim, b.as_tensor(first), count, b)
     return between(tensor, dim, first, last, b)
 

@@ -128,7 +128,7 @@ def note_ends(
 
     Products have bounds instead; what sums over rows takes them in turn.
     """
-    if any(is_packed(nest) or summed_rows(nest) or BOUNDS in nest.attributes for nest in nests):
+    if any(is_packed(nest) or BOUNDS in nest.attributes for nest in nests):
         return
     arguments = kernel.body.block.args
     known = Numbers(len(arguments), calls, dict(numbers))

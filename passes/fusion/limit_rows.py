@@ -141,8 +141,8 @@ def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None
 
 
 def _whole_columns(nests: Sequence[GenericOp], limits: frozenset[RowLimit]) -> frozenset[RowLimit]:
-    """The limits of rows, but for those of groups of columns of a product, where there is one of
-    these columns alone: panels end at a number, not at groups of so many."""
+    """The limits of rows, but for those of groups of columns of a product, or of the columns of
+    each group, where there is one of all columns: panels end at a number, not at its digits."""
     places = {
         (place, nest.extents[dim])
         for nest in nests
@@ -150,8 +150,9 @@ def _whole_columns(nests: Sequence[GenericOp], limits: frozenset[RowLimit]) -> f
         for place, dim in enumerate(rows_of(nest))
         if dim == shape.inner_column
     }
-    ended = {x.place for x in limits if x.stride == 1 and (x.place, x.extent) in places}
-    return frozenset(x for x in limits if x.place not in ended or x.stride == 1)
+    ended = {x for x in limits if x.stride == 1 and (x.place, x.extent) in places}
+    kept = {x.place for x in ended}
+    return frozenset(x for x in limits if x.place not in kept or x in ended)
 
 
 def _limit_alone(

@@ -11,7 +11,7 @@ from math import prod
 
 from xdsl.dialects import arith
 from xdsl.dialects.builtin import TensorType, i1, i32, i64
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, IndexOp, ReadOp, ReshapeOp
@@ -82,7 +82,7 @@ def _kind(value: SSAValue) -> tuple[Attribute, int]:
 
 def masks_places(producer: GenericOp, reader: GenericOp, value: SSAValue) -> bool:
     """Whether a producer only chooses, by masks, between integers, or bits of them, and constants,
-    and its reader looks up at what it gives.
+    or has negative ones count from an end, and its reader looks up at what it gives.
 
     A place is asked for wherever the reader stands: where the reader itself chooses, what makes the
     integers is asked for no more than where masks are true.
@@ -93,12 +93,20 @@ def masks_places(producer: GenericOp, reader: GenericOp, value: SSAValue) -> boo
     body = block_ops(producer.block)[:-1]
     if not producer.is_pointwise or producer.sources or not body:
         return False
-    if not all(isinstance(op, _CHOICES) for op in body):
+    if not all(isinstance(op, _CHOICES) or _is_wrapping(op) for op in body):
         return False
     if not any(isinstance(op, arith.SelectOp) for op in body):
         return False
     arguments = [a for a, v in zip(reader.block.args, reader.inputs, strict=False) if v is value]
     return any(_is_place(argument) for argument in arguments)
+
+
+def _is_wrapping(op: Operation) -> bool:
+    """Whether an op is one by which places count from the end where they are negative: something is
+    added to them, or they are compared, with a constant."""
+    return isinstance(op, arith.AddiOp | arith.CmpiOp) and any(
+        isinstance(operand.owner, arith.ConstantOp) for operand in op.operands
+    )
 
 
 def _is_place(value: SSAValue) -> bool:

@@ -55,10 +55,12 @@ def _follows(limit: RowLimit, other: RowLimit) -> bool:
 
 
 def by_place(limit: RowLimit) -> tuple[int, ...]:
-    """Outermost first; of several ends of one digit, one that needs no arithmetic."""
+    """Outermost first; of several ends of one digit, one that needs no arithmetic, but last those
+    that leave out less than half of the rows whatever the size is."""
     end = limit.end
+    wide = 2 * max(end.offset, end.least) >= limit.extent * end.divisor
     simple = (end.divisor, end.factor, end.least, abs(end.offset), end.offset)
-    return limit.place, -limit.stride, *simple
+    return limit.place, -limit.stride, int(wide), *simple
 
 
 def digits_of(

@@ -19,8 +19,10 @@ from xdsl.passes import ModulePass
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
-from lamina.dialects.loop.bounds import ENDS, Bound, BoundsAttr, ends_of, masks_of
+from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
+from lamina.dialects.loop.bounds import BOUNDS, ENDS, Bound, BoundsAttr, ends_of, masks_of
 from lamina.dialects.loop.counted_dims import EndsFault, drop_ends, verify_ends
+from lamina.dialects.loop.kernel_contract import masks_in
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows, set_part
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
@@ -60,6 +62,7 @@ def _split_kernel(function: func.FuncOp) -> None:
                 parts = [piece for part in parts for piece in _parts_of(part, kept)]
             if len(parts) > 1:
                 _check_ends(function)
+                _check_bounds(function)
             if len(nests) == 1 and len(parts) > 1:
                 for number, part in enumerate(parts):
                     set_part(part, number)
@@ -75,6 +78,19 @@ def _check_ends(function: func.FuncOp) -> None:
         verify_ends(nests, masks)
     except EndsFault:
         drop_ends(nests)
+
+
+def _check_bounds(function: func.FuncOp) -> None:
+    """Give the nests of a kernel the bounds that follow from it now: nothing is known of what
+    several parts write."""
+    nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
+    if not any(BOUNDS in nest.attributes for nest in nests):
+        return
+    known = bounded_dims(nests, masks_in(nests))
+    for nest in nests:
+        nest.attributes.pop(BOUNDS, None)
+        if nest in known:
+            nest.attributes[BOUNDS] = bounds_of(nest, *known[nest])
 
 
 def _is_written_once(memory: SSAValue) -> bool:

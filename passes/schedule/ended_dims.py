@@ -22,16 +22,17 @@ these are in: each of the numbers is an end."""
 def ended_dims(part: Part, tasks: Any) -> dict[GenericOp, Ended]:
     """Of each nest the dimensions whose loops end at numbers of the call.
 
-    Empty where tasks have no such loops: those of products, of sums over rows, of rows side by
-    side, and where one loop of the part cannot end there.
+    Empty where tasks have no such loops: those of products, of rows side by side, and where one
+    loop of the part cannot end there.
     """
     stages = stages_of([stage.op for stage in part.stages])
     if not isinstance(tasks, RowTasks) or tasks.jam is not None or not stages:
         return {}
-    if any(has_cached_reads(stage.op) or summed_rows(stage.op) for stage in stages):
+    if any(has_cached_reads(stage.op) for stage in stages):
         return {}
     collapse_rows(stages)
-    take_inner(stages, tasks.inner or ())
+    if not any(summed_rows(stage.op) for stage in stages):
+        take_inner(stages, tasks.inner or ())
     return ended_in(stages)
 
 

@@ -70,7 +70,7 @@ def _ends_there(
     collapse_rows(stages)
     if summing is None:
         take_inner(stages, tasks.inner or ())
-    ended = summing is None and common_ends(scheduled_sweeps(stages)) is not None
+    ended = common_ends(scheduled_sweeps(stages)) is not None
     return all(
         _is_live(nest, form, count, turned=turned, summing=summing)
         or (ended and _is_ended(nest, form, count))

@@ -24,6 +24,7 @@ from lamina.passes.schedule.body import Body, Lane, load
 from lamina.passes.schedule.combine import combine, store
 from lamina.passes.schedule.emitter import Emitter, Index, known_index
 from lamina.passes.schedule.illegal import illegal
+from lamina.passes.schedule.loop_ends import end_loops
 from lamina.passes.schedule.memory import Env, Envs, Memory, Sweep
 from lamina.passes.schedule.peel import Vectors
 from lamina.passes.schedule.rows import RowSegment
@@ -46,6 +47,7 @@ def emit_sums(
     `starts` has, of each slice of rows, where it begins and how many of the stages' rows it is of.
     """
     sweeps = scheduled_sweeps(list(stages))
+    end_loops(sweeps, memory)
     segment = RowSumsSegment(sweeps, memory, outputs)
     counter, ops = loop.body.block.args[0], block_ops(loop.body.block)
     for op in ops:

@@ -9,7 +9,8 @@ from xdsl.ir import BlockArgument, Operation, SSAValue
 from lamina.dialects.loop import IndexOp, ReadOp
 from lamina.dialects.loop.access import row_major_strides, shape_of
 from lamina.dialects.loop.kernel_nests import interleaves
-from lamina.passes.cost.sweep_limits import LEAST_FOLD, STRIDE_SCORES
+from lamina.passes.cost.fusion_cost import body_cost
+from lamina.passes.cost.sweep_limits import LEAST_FOLD, LIGHT_BODY, STRIDE_SCORES
 from lamina.passes.schedule.memory import Sweep
 from lamina.passes.schedule.stages import Stage
 
@@ -32,6 +33,9 @@ def vector_place(sweep: Sweep) -> int:
                 score += 1 if all(w.stride(dim) == 1 for w in stage.writes) else -1
             if dim in stage.reduced and stage.extents[dim] < LEAST_FOLD:
                 score -= 6
+                if body_cost(stage.op) > LIGHT_BODY:  # few lanes do it, however reads suit them
+                    runs = sum(access.stride(dim) == 1 for access in stage.reads)
+                    score -= max(0, STRIDE_SCORES[1] * runs - 6)
         if sweep.extents[place] == 1:
             score -= 100
         scores.append(score)

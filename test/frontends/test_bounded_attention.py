@@ -147,3 +147,17 @@ def test_interpreted(mask: str, layer: str) -> None:
     compiled = compiled_for(module, given)
     (found,) = run_module(lamina.parse(compiled.ir(layer)), [t.numpy() for t in given])
     np.testing.assert_allclose(found, module(*given).numpy(), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("count", [3, 8, 40])
+def test_zeros_in_front_of_rows(count: int) -> None:
+    """Zeros that are joined with rows spare no product with what is infinite."""
+
+    class Joined(torch.nn.Module):
+        def forward(self, x: Tensor, w: Tensor) -> Tensor:
+            return torch.cat([torch.zeros(count, 2), x], 1) @ w
+
+    x, w = torch.randn(count, count), torch.randn(count + 2, count)
+    w[0, 0], w[1, 1], w[-1, 2] = inf, nan, inf
+    compiled = lamina.compile(torch.export.export(Joined(), (x, w)))
+    torch.testing.assert_close(compiled(x, w), Joined()(x, w), equal_nan=True)

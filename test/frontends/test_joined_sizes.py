@@ -130,3 +130,82 @@ def test_batches_of_products_that_are_joined_alike() -> None:
         q, k = torch.randn(b, h, n, 8), torch.randn(b, h, m, 8)
         torch.testing.assert_close(compiled(q, k), _heads_apart(q, k), rtol=1e-4, atol=1e-4)
     assert compiled.sizes.reason is None
+
+
+class _Codes(torch.nn.Module):
+    """The nearest codes of pixels, by brackets, by `index_select` and from columns of a table."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.codes = torch.nn.Parameter(torch.randn(40, 8))
+
+    def forward(self, z: Any) -> Any:
+        b, c, h, w = z.shape
+        rows = z.permute(0, 2, 3, 1).reshape(-1, c)
+        distances = self.codes.square().sum(1) - 2 * rows @ self.codes.t()
+        places = distances.argmin(1)
+        chosen = self.codes[places - 40].view(b, h, w, c).permute(0, 3, 1, 2)
+        columns = self.codes.t()[:, places].view(c, b, h, w)
+        again = self.codes.index_select(0, places).view(b, h, w, c)
+        return chosen, (chosen - z).square().mean(), columns, again, places.view(b, h, w)
+
+
+def test_places_that_are_joined() -> None:
+    torch.manual_seed(0)
+    model = _Codes().eval()
+    sizes = {0: Dim("batch", min=1, max=8), 2: Dim("height", min=1, max=16)}
+    sizes[3] = Dim("width", min=1, max=20)
+    with torch.no_grad():
+        program = torch.export.export(model, (torch.randn(2, 8, 3, 5),), dynamic_shapes=(sizes,))
+        compiled = lamina.compile(program, versions="padded")
+        full = torch.full((8, 8, 16, 20), float("nan"))
+        for shape in ((2, 3, 5), (1, 1, 1), (8, 16, 20), (3, 1, 7), (1, 13, 1)):
+            compiled(full)
+            z = torch.randn(shape[0], 8, *shape[1:])
+            torch.testing.assert_close(compiled(z), model(z), rtol=1e-4, atol=1e-4)
+    assert len(compiled.sizes) == 1
+
+
+def test_places_outside_of_a_table_are_refused() -> None:
+    """Those that are joined, too, but only where a call has them."""
+
+    class Rows(torch.nn.Module):
+        def forward(self, table: Any, places: Any) -> Any:
+            return table.index_select(0, places.view(-1)).view(*places.shape, 4)
+
+    sizes = {0: Dim("batch", min=1, max=8), 1: Dim("length", min=1, max=16)}
+    given = torch.randn(6, 4), torch.zeros(2, 3, dtype=torch.long)
+    program = torch.export.export(Rows(), given, dynamic_shapes=(None, sizes))
+    compiled = lamina.compile(program, versions="padded")
+    table = torch.randn(6, 4)
+    for wrong in (6, -1):
+        with pytest.raises(lamina.LaminaError):
+            compiled(table, torch.full((8, 16), wrong))
+    places = torch.arange(10).view(2, 5) % 6
+    torch.testing.assert_close(compiled(table, places), table[places])
+
+
+@pytest.mark.parametrize("begin", [1, 3, 20])
+def test_parts_that_begin_behind_the_first(begin: int) -> None:
+    """They are what stands there, and nothing where a call has fewer."""
+    compiled = lamina.compile(
+        f"""
+        func.func @main(%x: tensor<?x?xf32> {{lamina.dims = [
+            #lamina.size<b in [0, 40]>, #lamina.size<l in [0, 64]>
+          ]}}) -> (tensor<?x?xf32>, tensor<?xf32>) {{
+          %0 = aten.slice.Tensor(%x, dim = 1, start = {begin})
+            : (tensor<?x?xf32>) -> tensor<?x?xf32>
+          %1 = aten.exp.default(%0) : (tensor<?x?xf32>) -> tensor<?x?xf32>
+          %2 = aten.sum.dim_IntList(%0, dim = [1]) : (tensor<?x?xf32>) -> tensor<?xf32>
+          func.return %1, %2 : tensor<?x?xf32>, tensor<?xf32>
+        }}
+        """,
+        versions="padded",
+    )
+    for b, n in ((21, 30), (40, 64), (0, 5), (1, 0), (2, 1), (3, 2), (4, 3), (30, 20), (20, 21)):
+        compiled(torch.full((40, 64), float("nan")))
+        x = torch.randn(b, n)
+        made, total = (torch.as_tensor(result) for result in compiled(x))
+        wanted = x[:, begin:]
+        torch.testing.assert_close(made, wanted.exp(), rtol=1e-5, atol=1e-5)
+        torch.testing.assert_close(total, wanted.sum(1), rtol=1e-5, atol=1e-5)

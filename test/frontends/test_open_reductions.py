@@ -230,6 +230,33 @@ def test_losses_of_texts_that_are_joined(name: str) -> None:
     assert all("live = [" in line for line in lines) and bool(lines) == (name in ("mean", "sum"))
 
 
+def _similarity(x: torch.Tensor, y: torch.Tensor) -> Any:
+    """Losses of all elements, and of features of each token."""
+    cosines = functional.cosine_similarity(x, y, -1)
+    return functional.smooth_l1_loss(x, y), cosines.mean(), cosines.amax(), (x - y).abs().amax()
+
+
+def test_losses_of_features() -> None:
+    """What is made of the features of each token ends at the length, though a task sums over
+    texts in turn."""
+    sizes = {0: Dim("batch", min=1, max=64), 1: Dim("length", min=1, max=256)}
+    program = torch.export.export(
+        Called(_similarity),
+        (torch.zeros(3, 7, 64), torch.zeros(3, 7, 64)),
+        dynamic_shapes=((sizes, sizes),),
+    )
+    compiled = lamina.compile(program, versions="padded")
+    compiled(*[torch.full((64, 256, 64), float("nan"))] * 2)
+    for shape in ((1, 1), (3, 7), (1, 64), (64, 1), (5, 63), (64, 256)):
+        x, y = torch.randn(*shape, 64), torch.randn(*shape, 64)
+        for special in (0.0, float("nan"), float("inf")):
+            torch.testing.assert_close(compiled(x, y), _similarity(x, y), equal_nan=True)
+            x[-1, -1, -1] = special
+    text = compiled.sizes[0].compiled.ir("fused")
+    products = [line for line in text.splitlines() if 'op = ["prims.mul", "prims.sum"]' in line]
+    assert products and all("lamina.ends = [" in line for line in products)
+
+
 def _of_next(x: Any, labels: Any, weight: Any) -> Any:
     """The loss of a text, each of whose tokens foretells the next one."""
     scores = x @ weight

@@ -325,3 +325,17 @@ func.func @main(%x: tensor<?x16xf32> {lamina.dims = [#lamina.size<n in [1, 8]>]}
   %r = aten.masked_scatter.default(%x, %m, %s) : (tensor<?x16xf32>, tensor<?x1xi1>, tensor<?x?xf32>) -> tensor<?x16xf32>
   func.return %r : tensor<?x16xf32>
 }
+
+// -----
+
+// What begins behind the first position is a part of what there may be: no places are looked up, and none count where a
+// call has fewer.
+
+// CHECK:         func.func @main
+// CHECK-NOT:     aten.index
+// CHECK:         aten.slice.Tensor(%x, dim = 1, start = 3, end = 64) : (tensor<4x64xi64>) -> tensor<4x61xi64>
+// CHECK-NOT:     aten.index
+func.func @main(%x: tensor<4x?xi64> {lamina.dims = [#lamina.size<n in [0, 64]>]}) -> tensor<4x?xi64> {
+  %r = aten.slice.Tensor(%x, dim = 1, start = 3) : (tensor<4x?xi64>) -> tensor<4x?xi64>
+  func.return %r : tensor<4x?xi64>
+}

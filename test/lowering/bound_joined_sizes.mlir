@@ -134,3 +134,25 @@ func.func @main(%x: tensor<?x64x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4
   %7 = aten.view.default(%6, size = [%b, 64, %h, %w]) : (tensor<?x64x?xf32>, i64, i64, i64) -> tensor<?x64x?x?xf32>
   func.return %7 : tensor<?x64x?x?xf32>
 }
+
+// -----
+
+// Slices at places that are joined stand where the places do: nothing is moved, be it by brackets or `index_select` of rows.
+
+// CHECK-LABEL: @main
+// CHECK:         [[I:%\S+]] = aten.where.self({{%\S+}}, {{%\S+}}, {{%\S+}}) : (tensor<1x16xi1>, tensor<64x16xi64>, tensor<i64>) -> tensor<64x16xi64>
+// CHECK:         aten.index.Tensor(%w, [none, [[I]]]) : (tensor<5x9x3xf32>, tensor<64x16xi64>) -> tensor<5x64x16x3xf32>
+// CHECK-NOT:     aten.index
+// CHECK:         aten.embedding.default(%v, {{%\S+}}) : (tensor<9x8xf32>, tensor<64x16xi64>) -> tensor<64x16x8xf32>
+func.func @main(%i: tensor<?x?xi64> {lamina.dims = [#lamina.size<b in [1, 64]>, #lamina.size<l in [1, 16]>]}, %w: tensor<5x9x3xf32>, %v: tensor<9x8xf32>)
+    -> (tensor<5x?x?x3xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<l>]}, tensor<?x?x8xf32> {lamina.dims = [#lamina.size<b>, #lamina.size<l>]}) {
+  %b = aten.sym_size.int(%i, dim = 0) : (tensor<?x?xi64>) -> i64
+  %l = aten.sym_size.int(%i, dim = 1) : (tensor<?x?xi64>) -> i64
+  %n = arith.muli %b, %l : i64
+  %0 = aten.view.default(%i, size = [%n]) : (tensor<?x?xi64>, i64) -> tensor<?xi64>
+  %1 = aten.index.Tensor(%w, indices = [none, %0]) : (tensor<5x9x3xf32>, tensor<?xi64>) -> tensor<5x?x3xf32>
+  %2 = aten.view.default(%1, size = [5, %b, %l, 3]) : (tensor<5x?x3xf32>, i64, i64) -> tensor<5x?x?x3xf32>
+  %3 = aten.index_select.default(%v, dim = 0, index = %0) : (tensor<9x8xf32>, tensor<?xi64>) -> tensor<?x8xf32>
+  %4 = aten.view.default(%3, size = [%b, %l, 8]) : (tensor<?x8xf32>, i64, i64) -> tensor<?x?x8xf32>
+  func.return %2, %4 : tensor<5x?x?x3xf32>, tensor<?x?x8xf32>
+}

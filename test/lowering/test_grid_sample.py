@@ -59,3 +59,17 @@ def test_gradients_at_places_that_are_no_numbers(dims: int, mode: int, padding: 
     module = Gradient(dims, mode, padding, True)
     compiled = lamina.compile(torch.export.export(module, args), cache=False)
     torch.testing.assert_close(compiled(*args), module(*args[:2], grid.nan_to_num(-1)))
+
+
+class Warp(torch.nn.Module):
+    def forward(self, x: torch.Tensor, turns: torch.Tensor) -> torch.Tensor:
+        grid = functional.affine_grid(turns, list(x.shape), align_corners=False)
+        return functional.grid_sample(x, grid, align_corners=False)
+
+
+@pytest.mark.parametrize("shape", [(1, 3, 1, 1), (2, 3, 1, 4), (1, 2, 5, 3)])
+def test_places_of_an_affine_grid(shape: tuple[int, ...]) -> None:
+    """Homogeneous coordinates of a grid of one place are 0, 0 and 1, whose zeros add nothing."""
+    inputs = torch.randn(shape), torch.randn(shape[0], 2, 3)
+    compiled = lamina.compile(torch.export.export(Warp(), inputs))
+    torch.testing.assert_close(compiled(*inputs), Warp()(*inputs))

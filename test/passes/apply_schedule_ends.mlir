@@ -79,3 +79,36 @@ func.func private @around(%b: memref<6x3x32xf32>, %w: memref<8x3xf32>, %n: memre
   }
   func.return
 }
+
+// Rows that a task sums over in turn: what it makes of each ends at the number, and so does the sum, which asks no mask.
+// CHECK-LABEL: @summed
+// CHECK:         %[[N:[0-9]+]] = memref.load %{{.*}} : memref<1xi64>
+// CHECK:         %[[E:[0-9]+]] = arith.index_cast %[[N]] : i64 to index
+// CHECK:         scf.for
+// CHECK:           arith.minsi %{{.*}}, %[[E]]
+// CHECK:           math.exp
+// CHECK:           arith.minsi %{{.*}}, %[[E]]
+// CHECK-NOT:       arith.cmpi
+func.func private @summed(%x: memref<16x128xf32>, %n: memref<i64>, %y: memref<f32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false>]} {
+  %0 = memref.alloc() : memref<16x128xf32>
+  loop.generic (i, t) in [16, 128] reads(%x[i, t] : memref<16x128xf32>) writes([i, t] store into %0 : memref<16x128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1, lower affine_map<(d0, d1)[s0] -> ()>, upper affine_map<(d0, d1)[s0] -> (s0)>, counts [1]>], lamina.schedule = #loop.schedule<vectorize = d1 x 16>} {
+  ^bb0(%a: f32):
+    %e = math.exp %a : f32
+    loop.yield %e : f32
+  }
+  %1 = memref.alloc() : memref<16xf32>
+  loop.generic (i, t) in [16, 128] reads(%0[i, t] : memref<16x128xf32>, %n[] : memref<i64>) writes([i] add into %1 : memref<16xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.ends = [#loop.bounds<1, lower affine_map<(d0, d1)[s0] -> ()>, upper affine_map<(d0, d1)[s0] -> (s0)>, counts [1]>], lamina.schedule = #loop.schedule<vectorize = d1 x 16>} {
+  ^bb0(%a: f32, %e: i64):
+    %i = loop.index 1 : index
+    %r = arith.index_cast %i : index to i64
+    %c = arith.cmpi slt, %r, %e : i64
+    %z = arith.constant 0.0 : f32
+    %v = arith.select %c, %a, %z : f32
+    loop.yield %v : f32
+  }
+  loop.generic (i) in [16] reads(%1[i] : memref<16xf32>) writes([] add into %y : memref<f32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}

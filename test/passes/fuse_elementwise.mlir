@@ -616,6 +616,75 @@ func.func @masked_places(%i: tensor<64xi32>, %m: tensor<64xi1>, %w: tensor<8x16x
 
 // -----
 
+// So are those of which negative ones count from the end.
+func.func @masked_wrapped_places(%i: tensor<64xi64>, %m: tensor<64xi1>, %w: tensor<8x16xf32>) -> (tensor<64x16xf32>, tensor<64x16xf32>) {
+  %s = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %m[i] : tensor<64xi1>) writes([i] store : tensor<64xi64>) attributes {lamina.op = "choose"} {
+  ^bb0(%p: i64, %c: i1):
+    %z = arith.constant 0 : i64
+    %n = arith.constant 8 : i64
+    %v = arith.select %c, %p, %z : i64
+    %b = arith.cmpi slt, %v, %z : i64
+    %e = arith.addi %v, %n : i64
+    %r = arith.select %b, %e, %v : i64
+    loop.yield %r : i64
+  }
+  %t = loop.generic (i, j) in [64, 16] reads(%s[i] : tensor<64xi64>) sources(%w : tensor<8x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.op = "take"} {
+  ^bb0(%p: i64, %x: tensor<8x16xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %x[%r, %j] : tensor<8x16xf32>
+    loop.yield %v : f32
+  }
+  %u = loop.generic (i, j) in [64, 16] reads(%s[i] : tensor<64xi64>) sources(%w : tensor<8x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.op = "again"} {
+  ^bb0(%p: i64, %x: tensor<8x16xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %q = loop.read %x[%r, %j] : tensor<8x16xf32>
+    %v = arith.addf %q, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %t, %u : tensor<64x16xf32>, tensor<64x16xf32>
+}
+// CHECK-LABEL: @masked_wrapped_places
+// CHECK-NOT:     lamina.op = "choose"
+// CHECK:         lamina.op = ["choose", "take"]
+// CHECK:         lamina.op = ["choose", "again"]
+
+// -----
+
+// Sums of two places are not: each of them would be made again.
+func.func @summed_places(%i: tensor<64xi64>, %k: tensor<64xi64>, %m: tensor<64xi1>, %w: tensor<8x16xf32>) -> (tensor<64x16xf32>, tensor<64x16xf32>) {
+  %s = loop.generic (i) in [64] reads(%i[i] : tensor<64xi64>, %k[i] : tensor<64xi64>, %m[i] : tensor<64xi1>) writes([i] store : tensor<64xi64>) attributes {lamina.op = "choose"} {
+  ^bb0(%p: i64, %q: i64, %c: i1):
+    %z = arith.constant 0 : i64
+    %e = arith.addi %p, %q : i64
+    %v = arith.select %c, %e, %z : i64
+    loop.yield %v : i64
+  }
+  %t = loop.generic (i, j) in [64, 16] reads(%s[i] : tensor<64xi64>) sources(%w : tensor<8x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.op = "take"} {
+  ^bb0(%p: i64, %x: tensor<8x16xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %v = loop.read %x[%r, %j] : tensor<8x16xf32>
+    loop.yield %v : f32
+  }
+  %u = loop.generic (i, j) in [64, 16] reads(%s[i] : tensor<64xi64>) sources(%w : tensor<8x16xf32>) writes([i, j] store : tensor<64x16xf32>) attributes {lamina.op = "again"} {
+  ^bb0(%p: i64, %x: tensor<8x16xf32>):
+    %r = arith.index_cast %p : i64 to index
+    %j = loop.index 1 : index
+    %q = loop.read %x[%r, %j] : tensor<8x16xf32>
+    %v = arith.addf %q, %q : f32
+    loop.yield %v : f32
+  }
+  func.return %t, %u : tensor<64x16xf32>, tensor<64x16xf32>
+}
+// CHECK-LABEL: @summed_places
+// CHECK:         lamina.op = "choose"
+// CHECK:         lamina.op = "take"
+// CHECK:         lamina.op = "again"
+
+// -----
+
 // Rows of samples that lie behind one another, read in panels beyond the last of a sample: the rows become an axis, at
 // whose end the read ends, too, as those behind them are of the next sample.
 // CHECK-LABEL: @samples

@@ -88,3 +88,42 @@ func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kerne
   }
   func.return %0 : tensor<i64>
 }
+
+// -----
+
+// Columns that are pairs of positions, both of which end at %n, end at the number of pairs up to the last first position:
+// panels end at a number of columns, not at one of each group of 64.
+// CHECK-LABEL: func.func @pairs(
+// CHECK-LABEL: func.func private @product(
+// CHECK:         lamina.nest = #loop.nest<rows = [d0, d1], live = [4, arg2 of 4096]>
+// CHECK:         arith.constant 64 : i64
+// CHECK:         arith.muli
+func.func @pairs(%x: tensor<4x4096xf32>, %w: tensor<4x4xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<4x64x64xf32> {lamina.sizes = [-1, 0, 0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = func.call @product(%x, %w) : (tensor<4x4096xf32>, tensor<4x4xf32>) -> tensor<4x4096xf32>
+  %1 = func.call @read(%0) : (tensor<4x4096xf32>) -> tensor<4x64x64xf32>
+  %2 = func.call @copy(%n) : (tensor<i64>) -> tensor<i64>
+  func.return %1, %2 : tensor<4x64x64xf32>, tensor<i64>
+}
+func.func private @product(%x: tensor<4x4096xf32>, %w: tensor<4x4xf32>) -> tensor<4x4096xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (m, n, k) in [4, 4096, 4] reads(%w[m, k] : tensor<4x4xf32>, %x[k, n] : tensor<4x4096xf32>) writes([m, n] add : tensor<4x4096xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>, lamina.packing = #loop.packing<panel = 32, pack_at = task>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<4x4096xf32>
+}
+func.func private @read(%y: tensor<4x4096xf32>) -> tensor<4x64x64xf32> attributes {lamina.kernel} {
+  %0 = loop.generic (m, i, j) in [4, 64, 64] reads(%y[m, i * 64 + j] : tensor<4x4096xf32>) writes([m, i, j] store : tensor<4x64x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1]>} {
+  ^bb0(%a: f32):
+    %e = math.exp %a : f32
+    loop.yield %e : f32
+  }
+  func.return %0 : tensor<4x64x64xf32>
+}
+func.func private @copy(%n: tensor<i64>) -> tensor<i64> attributes {lamina.kernel} {
+  %0 = loop.generic () in [] reads(%n[] : tensor<i64>) writes([] store : tensor<i64>) attributes {lamina.nest = #loop.nest<rows = []>} {
+  ^bb0(%a: i64):
+    loop.yield %a : i64
+  }
+  func.return %0 : tensor<i64>
+}

@@ -292,3 +292,32 @@ func.func private @written_twice(%x: memref<16x32xf32>, %y: memref<16x32xf32>, %
 // CHECK-LABEL: @written_twice
 // CHECK:         loop.generic (d0, d1) in [16, 64]
 // CHECK:         loop.generic (d0) in [16]
+
+// -----
+
+// Bounds of a sum follow from what a mask makes 0. Nothing is known of what parts write, so that the sum has none then.
+func.func private @summed_behind_zeros(%x: memref<16x32xf32>, %w: memref<64x8xf32>, %out: memref<16x8xf32>) attributes {lamina.kernel} {
+  %t = memref.alloc() : memref<16x64xf32>
+  loop.generic (i, j) in [16, 64] reads(%x[i, j - 32] pad 0.0 : f32 : memref<16x32xf32>) writes([i, j] store into %t : memref<16x64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.bounds = #loop.bounds<1, lower affine_map<(d0, d1) -> (32)>, upper affine_map<(d0, d1) -> ()>>} {
+  ^bb0(%p: f32):
+    %at = loop.index 1 : index
+    %limit = arith.constant 32 : index
+    %first = arith.cmpi slt, %at, %limit : index
+    %z = arith.constant 0.0 : f32
+    %e = math.exp %p : f32
+    %v = arith.select %first, %z, %e : f32
+    loop.yield %v : f32
+  }
+  loop.generic (i, j, k) in [16, 8, 64] reads(%t[i, k] : memref<16x64xf32>, %w[k, j] : memref<64x8xf32>) writes([i, j] add into %out : memref<16x8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.bounds = #loop.bounds<2, lower affine_map<(d0, d1, d2) -> (32)>, upper affine_map<(d0, d1, d2) -> ()>>} {
+  ^bb0(%p: f32, %q: f32):
+    %m = arith.mulf %p, %q : f32
+    loop.yield %m : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @summed_behind_zeros
+// CHECK-NOT:     lamina.bounds
+// CHECK:         loop.generic (d0, d1) in [16, 32]
+// CHECK:         loop.generic (d0, d1) in [16, 32]
+// CHECK:         loop.generic (d0, d1, d2) in [16, 8, 64]
+// CHECK-NOT:     lamina.bounds
