@@ -169,6 +169,7 @@ STAGES: tuple[Stage, ...] = (
             "compact-buffers",
             "elide-joins",
             "choose-directions",
+            "merge-equal-kernels",
         ),
     ),
     Stage(

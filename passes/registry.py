@@ -125,6 +125,7 @@ PASSES: dict[str, str] = {
     "vectorize": "lamina.passes.schedule.vectorize:VectorizePass",
     "apply-schedule": "lamina.passes.schedule.apply_schedule:ApplySchedulePass",
     "share-kernels": "lamina.passes.parallel.share_kernels:ShareKernelsPass",
+    "merge-equal-kernels": "lamina.passes.fusion.merge_equal_kernels:MergeEqualKernelsPass",
     "merge-parallel-regions": (
         "lamina.passes.parallel.merge_parallel_regions:MergeParallelRegionsPass"
     ),

@@ -54,6 +54,7 @@ _LATE: dict[str, frozenset[State]] = {
     "limit-arguments": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "compact-arguments": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "compact-buffers": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
+    "merge-equal-kernels": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "elide-joins": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),
     "explain-schedule": frozenset({State.BUFFERS, State.LOOPS}),
     "parallelize": frozenset({State.BUFFERS, State.TASKS, State.LOOPS}),

@@ -75,7 +75,7 @@ def interpreted(
         (64, 3, 1, "inner_rows = 1, columns = 1", "terms = 64"),
         (64, 3, 1, "inner_rows = 1", "terms = 192"),
         (40, 3, 1, "inner_rows = 1, columns = 2", "terms = 40"),
-        (136, 1, 1, "inner_rows = 1", "terms = 64"),
+        (136, 3, 1, "inner_rows = 1", "terms = 136"),
         (64, 3, 2, "inner_rows = 2, columns = 2", "terms = 192"),
     ],
 )
