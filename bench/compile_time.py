@@ -5,9 +5,10 @@ microseconds an op for each step, the best of some runs; linear compile time mea
 last row leaves out what a program of one op takes. `--functions`: half of the ops are functions
 like exp and sin. `--encoder LAYERS` profiles a transformer encoder as torch.export gives it
 instead. `--models NAME ...` takes networks of `bench.models` from the exported program to the first
-result, each run in a new process: seconds of CPU time, of the thread that lowers and of all, the
-least of `--rounds`, and how many functions the compiler calls, which no other load changes. Nothing
-comes from the disk cache.
+result, each run in a new process: seconds of the clock and of CPU time, of the thread that lowers
+and of all, the least of `--rounds`, and how many functions the compiler calls, which no other load
+changes. `--open` has a second row for each, of which batch and length are open: its version for a
+range. Nothing comes from the disk cache.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
 
@@ -32,6 +34,8 @@ from lamina.dialects.context import Context
 from lamina.lowering.pipeline import pipeline, run_pipeline
 from lamina.runtime.layers import layer_of, parse
 
+MOST_BATCH, MOST_LENGTH = 16, 512
+"""Ends of the ranges of open sizes."""
 CHAINS = {1: 20, 10: 20, 100: 5, 1000: 2, 10000: 1}
 """Ops in a chain, and how often it is compiled."""
 _ARITHMETIC = ("add.Tensor", "mul.Tensor", "sub.Tensor", "maximum.default", "minimum.default")
@@ -148,43 +152,63 @@ def report_encoder(layers: int) -> None:
     print(f"{'total':28}{times.total * 1e3:10.1f} ms")
 
 
-def report_models(names: Sequence[str], rounds: int) -> None:
-    """Prints a row for each network: CPU time of runs in new processes, and calls of one."""
-    print(f"{'s of CPU time':20}{'lowers':>8}{'all':>8}{'first call':>12}{'calls':>10}")
+def report_models(names: Sequence[str], rounds: int, *, also_open: bool) -> None:
+    """Prints a row for each network: times of runs in new processes, and calls of one."""
+    columns = ("clock", "lowers", "all", "first call")
+    print(f"{'s':30}" + "".join(f"{column:>12}" for column in (*columns, "calls")))
     for name in names:
-        runs = [_in_process(name, "time") for _ in range(rounds)]
-        lowers, every, first = (min(run[k] for run in runs) for k in ("lowers", "all", "first"))
-        calls = _in_process(name, "calls")["calls"] / 1e6
-        print(f"{name:20}{lowers:8.2f}{every:8.2f}{first:12.3f}{calls:8.1f} M", flush=True)
+        for sizes in ("known", "open") if also_open else ("known",):
+            runs = [_in_process(name, sizes, "time") for _ in range(rounds)]
+            least = "".join(f"{min(run[column] for run in runs):12.3f}" for column in columns)
+            calls = _in_process(name, sizes, "calls")["calls"] / 1e6
+            title = name if sizes == "known" else f"{name}, open sizes"
+            print(f"{title:30}{least}{calls:10.1f} M", flush=True)
 
 
-def _in_process(name: str, what: str) -> dict[str, float]:
-    command = [sys.executable, "-m", "bench.compile_time", "--process", name, what]
+def _in_process(*what: str) -> dict[str, float]:
+    command = [sys.executable, "-m", "bench.compile_time", "--process", *what]
     return json.loads(subprocess.check_output(command, text=True).splitlines()[-1])
 
 
-def _compile_model(name: str, what: str) -> dict[str, float]:
+def _exported(name: str, *, is_open: bool) -> tuple[Any, Sequence[Any]]:
+    """The program of a network, and inputs of it; open are the batch, and the length of texts."""
+    import torch
+    from torch.export import Dim
+
+    from bench.model_table import MODELS, build
+
+    network, inputs = build(MODELS[name])
+    if not is_open:
+        return torch.export.export(network, inputs), inputs
+    batch, length = Dim("batch", min=1, max=MOST_BATCH), Dim("length", min=2, max=MOST_LENGTH)
+    dims = tuple({0: batch, 1: length} if value.ndim == 2 else {0: batch} for value in inputs)
+    examples = tuple(torch.cat([value, value]) for value in inputs)  # torch takes one for a number
+    return torch.export.export(network, examples, dynamic_shapes=dims), inputs
+
+
+def _compile_model(name: str, sizes: str, what: str) -> dict[str, float]:
     """What one process says of a network: seconds, or the number of calls, of its compilation."""
     import torch
 
     import lamina
-    from bench.model_table import MODELS, build
 
-    network, inputs = build(MODELS[name])
+    is_open = sizes == "open"
     with torch.no_grad():
-        program = torch.export.export(network, inputs)
+        program, inputs = _exported(name, is_open=is_open)
         profiler = cProfile.Profile()
         if what == "calls":
             profiler.enable()
-        begin, begin_all = time.thread_time(), time.process_time()
-        compiled = lamina.compile(program, cache=False)
+        clock, begin, begin_all = time.perf_counter(), time.thread_time(), time.process_time()
+        compiled = lamina.compile(program, cache=False, versions="padded" if is_open else "auto")
         made = time.thread_time()
         if what == "calls":
             profiler.disable()
             return {"calls": pstats.Stats(profiler).total_calls}  # pyright: ignore
         compiled(*inputs)
+    spent = time.perf_counter() - clock
     end, end_all = time.thread_time(), time.process_time()
-    return {"lowers": end - begin, "all": end_all - begin_all, "first": end - made}
+    found = {"lowers": end - begin, "all": end_all - begin_all, "first call": end - made}
+    return {"clock": spent, **found}
 
 
 def main() -> None:
@@ -194,12 +218,13 @@ def main() -> None:
     parser.add_argument("--functions", action="store_true")
     parser.add_argument("--models", nargs="+", metavar="NAME")
     parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--process", nargs=2, help=argparse.SUPPRESS)
+    parser.add_argument("--open", action="store_true")
+    parser.add_argument("--process", nargs=3, help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.process:
         print(json.dumps(_compile_model(*options.process)))
     elif options.models:
-        report_models(options.models, options.rounds)
+        report_models(options.models, options.rounds, also_open=options.open)
     elif options.encoder:
         report_encoder(options.encoder)
     else:
