@@ -36,7 +36,7 @@ def _inverse(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation)
     if step.reads_bits:
         return _made(writer, "view.dtype", value, step.source_type.element_type)
     if step.packet in SHAPE_ONLY:
-        return _reshaped(value, base, writer)
+        return _reshaped(step, base, value, writer)
     if step.packet in PERMUTATIONS:
         return _unpermuted(step, value, writer)
     found = PARTIAL.get(step.packet) or _WHOLE.get(step.packet)
@@ -54,12 +54,14 @@ def _made(reader: Operation, name: str, *args: Any) -> SSAValue:
     return inserted(op_class(*args), reader).results[0]
 
 
-def _reshaped(value: SSAValue, base: SSAValue, writer: Operation) -> SSAValue:
-    """The value in the shape of `base`, which is asked for sizes that are not known."""
-    assert isinstance(base.type, TensorType)
-    shape = base.type.get_shape()
-    if value.type == base.type and shape.count(DYNAMIC_INDEX) == 0:
-        return value
+def _reshaped(step: ViewStep, base: SSAValue, value: SSAValue, writer: Operation) -> SSAValue:
+    """The value in the shape of the view's source, of which sizes that are not known are asked."""
+    shape = list(step.source_type.get_shape())
+    if DYNAMIC_INDEX not in shape:
+        same = value.type == step.source_type
+        return value if same else _made(writer, "reshape.default", value, shape)
+    if base.type != step.source_type:
+        raise unsupported(writer, "writes through a view of a tensor with dynamic dimensions")
     sizes = [
         _made(writer, "sym_size.int", base, dim) if extent == DYNAMIC_INDEX else extent
         for dim, extent in enumerate(shape)
@@ -170,7 +172,7 @@ def _into_windows(step: ViewStep, base: SSAValue, value: SSAValue, writer: Opera
     shape, rank = list(step.source_type.get_shape()), step.source_type.get_num_dims()
     dim, size, between = step.arg("dimension"), step.arg("size"), step.arg("step")
     if rank == 0:
-        return _reshaped(value, base, writer)
+        return _reshaped(step, base, value, writer)
     strides = [prod(shape[d + 1 :]) for d in range(rank)]
     dim %= rank
     shape[dim] = (shape[dim] - size) // between + 1
@@ -218,7 +220,7 @@ def _into_expanded(step: ViewStep, base: SSAValue, value: SSAValue, writer: Oper
         raise unsupported(
             writer, f"writes through {step.op.name}, whose elements share memory", "repeat"
         )
-    return _reshaped(value, base, writer)
+    return _reshaped(step, base, value, writer)
 
 
 def _count(value: SSAValue) -> int | None:
