@@ -12,15 +12,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType, UnitAttr, i1, i64
+from xdsl.dialects.builtin import ArrayAttr, IntAttr, ModuleOp, TensorType, UnitAttr, i64
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Attribute, BlockArgument, Operation, SSAValue
 from xdsl.passes import ModulePass
 
 from lamina.dialects.errors import LaminaError
 from lamina.dialects.schema.op import SchemaOp
-from lamina.dialects.schema.promotion import ui8
 from lamina.dialects.sizes import MOST_SIZE, Range, SizeAttr
+from lamina.lowering.bound_dynamic_shapes.indexing import is_mask
 from lamina.lowering.bound_dynamic_shapes.limits import limits_of
 from lamina.lowering.bound_dynamic_shapes.values import is_dynamic, is_number
 from lamina.lowering.stages.cut import cut
@@ -72,7 +72,7 @@ def _depends_on_data(op: Operation) -> bool:
     is_open = any(is_dynamic(operand.type) for operand in op.operands)
     if "dynamic_output_shape" in op.schema.tags:
         # Of what reads at places, the shapes of the places decide, if none is a mask.
-        if op.overload_name == "index.Tensor" and not any(map(_is_mask, op.operands[1:])):
+        if op.overload_name == "index.Tensor" and not any(map(is_mask, op.operands[1:])):
             return False
         return any(is_dynamic(result.type) for result in op.results)
     numbers = [operand for operand in op.operands if not isinstance(operand.type, TensorType)]
@@ -83,11 +83,6 @@ def _depends_on_data(op: Operation) -> bool:
         or (is_dynamic(result.type) and not is_open)
         for result in op.results
     )
-
-
-def _is_mask(value: SSAValue) -> bool:
-    kind = value.type
-    return isinstance(kind, TensorType) and kind.element_type in (i1, ui8)
 
 
 def _is_given_size(value: SSAValue) -> bool:

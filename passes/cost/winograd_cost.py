@@ -69,7 +69,12 @@ def seconds_saved(shape: Windows, target: Target, *, in_pairs: bool) -> float:
     """What tiles save of the windows' seconds; 0 where that is too little to take them for it."""
     direct = direct_seconds(shape, target, in_pairs=in_pairs)
     tiles = winograd_seconds(shape, target)
-    return direct - tiles if LEAST_GAIN * tiles < direct else 0.0
+    return direct - tiles if tiles_pay(tiles, direct) else 0.0
+
+
+def tiles_pay(tiles: float, direct: float) -> bool:
+    """Whether tiles are to be taken, by the seconds of both ways."""
+    return LEAST_GAIN * tiles < direct
 
 
 def goes_by_lines(shape: Windows, target: Target) -> bool:

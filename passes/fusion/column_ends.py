@@ -12,10 +12,10 @@ from xdsl.utils.type import get_element_type_or_self
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import forms_of
-from lamina.dialects.loop.bounded_dims import counted_dims, leaves_kernel
+from lamina.dialects.loop.bounded_dims import leaves_kernel
 from lamina.dialects.loop.bounds import BOUNDS, ENDS, FIRST_COUNT, Bound
 from lamina.dialects.loop.contraction import Contraction
-from lamina.dialects.loop.counted_dims import counts_of, set_ends
+from lamina.dialects.loop.counted_dims import set_ends
 from lamina.dialects.loop.kernel_nests import rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.packing import is_packed
@@ -23,7 +23,7 @@ from lamina.passes.fusion.element_limits import Reach
 from lamina.passes.fusion.kernel_ends import (
     KernelCall,
     Numbers,
-    common_masks,
+    counted_in_calls,
     kept_bounds,
     note_found,
 )
@@ -89,12 +89,7 @@ def _note_masked(
         return False
     if any(n.sources for n in behind) or isinstance(_element(shape.op.res[0]), IntegerType):
         return False  # readers may run on, over what was left out: nothing may be asked there
-    arguments = kernel.body.block.args
-    known = Numbers(len(arguments), calls, dict(numbers))
-    masks = {mask: known.of(Reach(count)) for mask, count in common_masks(calls)}
-    given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
-    kept = {nest: kept_bounds(nest, calls, known) for nest in nests}
-    counted = counted_dims(nests, given, counts_of(kernel.body.block), kept)
+    counted, known, masks = counted_in_calls(kernel, nests, calls, numbers)
     ends = {
         bound
         for bound in counted[shape.op].get(column, ())

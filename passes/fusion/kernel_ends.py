@@ -130,13 +130,24 @@ def note_ends(
     """
     if any(is_packed(nest) or BOUNDS in nest.attributes for nest in nests):
         return
+    found, known, masks = counted_in_calls(kernel, nests, calls, numbers)
+    note_found(kernel, found, known, masks, numbers)
+
+
+def counted_in_calls(
+    kernel: func.FuncOp,
+    nests: Sequence[GenericOp],
+    calls: Sequence[KernelCall],
+    numbers: Mapping[Reach, int],
+) -> tuple[dict[GenericOp, dict[int, set[Bound]]], Numbers, dict[int, int]]:
+    """The ends of all dimensions of nests that follow from what all calls agree on; the numbers
+    that they name, and those of masks that end at one."""
     arguments = kernel.body.block.args
     known = Numbers(len(arguments), calls, dict(numbers))
     masks = {argument: known.of(Reach(count)) for argument, count in common_masks(calls)}
     given: dict[SSAValue, int] = {arguments[m]: number for m, number in masks.items()}
     kept = {nest: kept_bounds(nest, calls, known) for nest in nests}
-    found = counted_dims(nests, given, counts_of(kernel.body.block), kept)
-    note_found(kernel, found, known, masks, numbers)
+    return counted_dims(nests, given, counts_of(kernel.body.block), kept), known, masks
 
 
 def note_found(

@@ -20,9 +20,9 @@ from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.loop.winograd import BY_IMAGE, BY_LINE, WINOGRAD, Windows
 from lamina.passes.cost.winograd_cost import (
-    LEAST_GAIN,
     direct_seconds,
     goes_by_lines,
+    tiles_pay,
     winograd_seconds,
 )
 from lamina.passes.defined_functions import defined_functions
@@ -65,7 +65,7 @@ def _choose(
         return
     direct = direct_seconds(shape, target, in_pairs=multiplies_in_pairs(nest, target))
     winograd = winograd_seconds(shape, target)
-    chosen = LEAST_GAIN * winograd < direct
+    chosen = tiles_pay(winograd, direct)
     if chosen:
         nest.attributes[WINOGRAD] = BY_LINE if goes_by_lines(shape, target) else BY_IMAGE
     took = f"F(2x2, 3x3) takes {winograd * 1e6:.2f} us, windows {direct * 1e6:.2f} us"

@@ -197,7 +197,7 @@ def _step(
     if not isinstance(producer, GenericOp) or not is_copy(producer):
         return None
     if MATERIALIZED in producer.attributes and is_permutation(producer):
-        return None
+        return None  # it was put there for its order; a border alone is as well read through
     if pad is not None:
         moved = through_permutation(producer, forms, extents)
         return None if moved is None else (producer.inputs[0], moved, pad)
