@@ -46,7 +46,7 @@ from lamina.frontends.dynamo_weights import Call
 from lamina.frontends.kept_composites import composites_kept
 from lamina.frontends.recurrent_composites import kept_whole
 from lamina.frontends.torch_seeds import TORCH_SEEDS
-from lamina.lowering.choose_padding import Padding
+from lamina.lowering.choose_padding import LikelyBounds, Padding
 from lamina.passes.contracts.declared import Declared, arguments_of
 from lamina.passes.contracts.size_hints import set_hints
 from lamina.passes.sizes.bind_sizes import bind_sizes
@@ -281,23 +281,21 @@ class _ImportedOpenGraph:
         self._imported, self._call = imported, call
         self._compile = kept_scopes(self._compile_here)
 
-    def padding(self, hints: Mapping[str, int]) -> Padding:
+    def padding(self, hints: Mapping[str, int], likely: LikelyBounds) -> Padding:
         module = self._imported.module.clone()
         main = function_named(module, "main")
         assert main is not None
         refuse_other_sizes(CallSizes(main, _inputs(main)), hints)
         set_hints(main, {name: hints[name] for name in CallSizes(main).names if name in hints})
         with compiling():
-            return padding_of_program(module)
+            return padding_of_program(module, likely)
 
-    def padded(
-        self, bounds: Mapping[str, int], numbers: Collection[str], ways: Mapping[str, str]
-    ) -> Call:
+    def padded(self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding) -> Call:
         with compiling():
-            return self._compile(bounds, numbers, ways)
+            return self._compile(bounds, numbers, padding)
 
     def _compile_here(
-        self, bounds: Mapping[str, int], numbers: Collection[str], ways: Mapping[str, str]
+        self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding
     ) -> Call:
         module, places = self._imported.module.clone(), list(self._imported.inputs)
         main = function_named(module, "main")
@@ -306,7 +304,7 @@ class _ImportedOpenGraph:
         bind_sizes(module, {name: bounds[name] for name in numbers if name in known})
         sizes = CallSizes(main, _inputs(main))
         bounded = {text: bounds[text] for text in sizes.names}
-        module = padded_program(module, bounded, ways=ways)
+        module = padded_program(module, bounded, padding=padding)
         inputs = [*places, *range(self._count, self._count + len(sizes.names))]
         graph = replace(self._imported, module=module, inputs=inputs)
         return self._call(graph, open_arguments(sizes, places, bounds))

@@ -30,12 +30,12 @@ from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
 from lamina.frontends.dynamo_symbols import feature_sizes, places_of_symbols
 from lamina.frontends.open_sizes import guarded_range, sized_symbols
 from lamina.frontends.torch_types import known_size
-from lamina.lowering.choose_padding import Padding
+from lamina.lowering.choose_padding import LikelyBounds, Padding
 from lamina.runtime.arguments import array_kind
 from lamina.runtime.call_sizes import CallSizes
 from lamina.runtime.dispatch.open_inputs import OpenSize
 from lamina.runtime.native_choice import open_extents
-from lamina.runtime.size_versions import MOST_SETS, Sizes, Version, Versions, Ways
+from lamina.runtime.size_versions import MOST_SETS, Sizes, Version, Versions
 
 Call = Callable[[list[Any]], list[Any]]
 """A compiled graph, called with the list of its arguments, which it empties."""
@@ -46,14 +46,15 @@ CompileStatic = Callable[[fx.GraphModule], Call]
 class OpenGraph(Protocol):
     """An imported graph whose sizes are open, some symbols of which stand for others."""
 
-    def padding(self, hints: Mapping[str, int]) -> Padding:
-        """How its sizes can be padded, where those that cannot are what `hints` says.
+    def padding(self, hints: Mapping[str, int], likely: LikelyBounds) -> Padding:
+        """How its sizes can be padded, where those that cannot are what `hints` says; the first
+        version would have the `likely` bounds.
 
         Raises InputError where symbols need to be equal.
         """
         ...
 
-    def padded(self, bounds: Mapping[str, int], numbers: Collection[str], ways: Ways) -> Call:
+    def padded(self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding) -> Call:
         """A call for sizes up to bounds, and for single `numbers`.
 
         It raises OtherSizesError for arguments whose sizes are others.
@@ -210,21 +211,23 @@ class SizedDynamoCall:
             graph = specialized(self._graph, sizes)
             return with_numbers(self._static(graph), graph)
 
-    def _padding(self) -> Padding:
+    def _padding(self, likely: LikelyBounds) -> Padding:
         """Torch does not say which symbols an op needs to be equal, but compiles for such as are
         equal at the time: where the graph needs it, these are one size here, too."""
         for aliases in ({}, _first_alike(self._hints, self._versions.names)):
             self._aliases = aliases
             self._imported = self._import(self._copied(), aliases)
             try:
-                return self._imported.padding(self._hints)
+                return self._imported.padding(self._hints, likely)
             except InputError as error:
                 reason = str(error).partition("\n")[0]
         raise UnsupportedError("torch.compile(backend='lamina')", reason)
 
-    def _padded(self, bounds: Mapping[str, int], numbers: Collection[str], ways: Ways) -> Call:
+    def _padded(
+        self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding
+    ) -> Call:
         assert self._imported is not None
-        return with_numbers(self._imported.padded(bounds, numbers, ways), self._graph)
+        return with_numbers(self._imported.padded(bounds, numbers, padding), self._graph)
 
     def _copied(self) -> fx.GraphModule:
         copied = fx.Graph()

@@ -5,7 +5,8 @@ which nothing but the ends of results is asked afterwards is one of rows: each i
 itself, loops end at the rows that count (`limit-rows`), and room for many costs memory alone.
 Others are masked, which costs work up to the bound. Where an op takes no padding, sizes that it
 takes padded one by one are kept, and the rest are `exact`. What a function states already stays.
-Versions are made accordingly when calls need them (`runtime/size_versions.py`).
+Versions are made accordingly when calls need them (`runtime/size_versions.py`). Where the caller
+tells which bounds it would take, these are tried, and what is so bounded is the version's program.
 """
 
 from __future__ import annotations
@@ -24,11 +25,17 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.loop import GenericOp, ReadOp
-from lamina.dialects.records import record
+from lamina.dialects.records import mutable_record, record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Size, quotients
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
-from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names, some_sizes
+from lamina.lowering.pass_specs import Pass
+from lamina.passes.contracts.argument_sizes import (
+    has_open_sizes,
+    shape_of,
+    size_names,
+    some_sizes,
+)
 from lamina.passes.contracts.declared import arguments_of
 from lamina.passes.contracts.size_hints import hints_of, set_hints
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS, padding_of, set_padding
@@ -81,31 +88,70 @@ class ChoosePaddingPass(ModulePass):
         choose_padding(op)
 
 
+Ways = Mapping[str, str]
+"""Of sizes, what `lamina.padding` says."""
+
+
+@mutable_record
+class Tried:
+    """A program behind `bound-dynamic-shapes`, for sizes up to bounds; None once it was taken."""
+
+    bounds: Mapping[str, int]
+    module: ModuleOp | None
+
+
 @record
 class Padding:
-    """The way of each size, why some are `exact`, the error that says so, and how many elements the
-    largest tensor of a version has that is made for given sizes."""
+    """The way of each size, why some are `exact`, the error that says so, how many elements the
+    largest tensor of a version has that is made for given sizes, and what was tried if it is of
+    use."""
 
     ways: Mapping[str, str] = field(default_factory=dict[str, str])
     reason: str | None = None
     error: UnsupportedError | None = None
     largest: Callable[[Mapping[str, int]], int] = lambda sizes: 0
+    tried: Tried | None = None
+
+    def taken(self, bounds: Mapping[str, int]) -> ModuleOp | None:
+        """What was tried, if it has these bounds; it belongs to the caller, who may change it."""
+        tried = self.tried
+        if tried is None or dict(tried.bounds) != dict(bounds):
+            return None
+        module, tried.module = tried.module, None
+        return module
 
 
-def choose_padding(module: ModuleOp) -> Padding:
+LikelyBounds = Callable[[Padding], Mapping[str, int]]
+"""What sizes are at most in the version that is wanted, if they are padded so."""
+
+UNKNOWN = Padding()
+"""What nothing is known of: ways are those that the program states."""
+
+
+def choose_padding(
+    module: ModuleOp, likely: LikelyBounds | None = None, *, verified: bool = False
+) -> Padding:
     """Writes `lamina.padding` of `@main` of a program at `aten`, or of loops, in place.
 
-    Raises InputError where the program needs sizes to be equal which need not be.
+    With `likely` bounds, which have those of all its sizes, the program is one at `aten`; it may be
+    known to be `verified`. Raises InputError where it needs sizes to be equal which need not be.
     """
     main = _main(module)
     if main is None or not has_open_sizes(main):
         return Padding()
-    asked = module.clone()
     names, given = list(size_names(arguments_of(main))), padding_of(main)
     exact = [name for name in names if given.get(name) == EXACT]
     padded = [name for name in names if name not in exact]
     reason = f"lamina.padding says so of {', '.join(exact)}" if exact else None
-    tried = _Trial(module, padded)
+    largest = _Largest(module, padded)
+    guess = _likely_ways(main) if likely is not None and not exact else None
+    tried = None
+    if guess is not None and likely is not None:
+        wanted = likely(Padding(guess, largest=largest))
+        bounds = {name: most for name, most in wanted.items() if name in names}
+        tried = _Trial(module, padded, bounds, guess, verified=verified)
+    if tried is None or tried.error is not None:
+        guess, tried = None, _Trial(module, padded)
     error = tried.error
     if tried.error is not None:
         reason = str(tried.error).partition("\n")[0]
@@ -117,14 +163,31 @@ def choose_padding(module: ModuleOp) -> Padding:
     if padded != [n for n in names if ways[n] != EXACT]:
         ways = dict.fromkeys(names, EXACT)
     set_padding(main, ways)
-    return Padding(ways, reason, error, _Largest(asked, padded))
+    kept = tried.kept if guess == ways else None
+    if padded != largest.padded:
+        largest = _Largest(module, padded)
+    return Padding(ways, reason, error, largest, kept)
+
+
+def _likely_ways(function: FuncOp) -> dict[str, str]:
+    """Sizes that arguments have in front alone are of rows, most likely, and others masked."""
+    arguments = arguments_of(function)
+    names = size_names(arguments)
+    inner = {
+        name.text
+        for declared in arguments
+        for extent in shape_of(declared, names)[1:]
+        if isinstance(extent, Size)
+        for name in extent.names
+    }
+    return {name: MASKED if name in inner else ROWS for name in names}
 
 
 class _Largest:
     """How many elements the largest tensor has of a program for sizes, some of which are padded."""
 
     def __init__(self, module: ModuleOp, padded: Collection[str]) -> None:
-        self._module, self._padded = module, padded
+        self._module, self.padded = module, list(padded)
         main = _main(module)
         assert main is not None
         with quotients() if _is_of_loops(main) else nullcontext():
@@ -151,35 +214,46 @@ class _Largest:
                     ]
                     numbers = [extent for extent in extents if isinstance(extent, int)]
                     if len(numbers) < len(extents) or any(number < 0 for number in numbers):
-                        return _Trial(self._module, self._padded, sizes).largest
+                        return _Trial(self._module, self.padded, sizes).largest
                     largest = max(largest, prod(numbers))
         return largest
 
 
 class _Trial:
     """A copy of a program, some of whose sizes are padded, others numbers: given ones, else those
-    of `lamina.hints`, else any."""
+    of `lamina.hints`, else any.
+
+    With `ways`, it is what a version for sizes up to the given ones is made of.
+    """
 
     def __init__(
-        self, module: ModuleOp, padded: Collection[str], sizes: Mapping[str, int] | None = None
+        self,
+        module: ModuleOp,
+        padded: Collection[str],
+        sizes: Mapping[str, int] | None = None,
+        ways: Ways | None = None,
+        *,
+        verified: bool = False,
     ) -> None:
         self.error: UnsupportedError | None = None
+        self.kept: Tried | None = None
         self._bounded: FuncOp | None = None
         if not padded:
             return
         copy = module.clone()
         main = _main(copy)
         assert main is not None
-        set_padding(main, {})
+        set_padding(main, ways or {})
         names = size_names(arguments_of(main))
         likely = some_sizes(main) | hints_of(main)
-        set_hints(main, {})  # they may be above what is tried
+        if ways is None:
+            set_hints(main, {})  # they may be above what is tried
         values = likely if sizes is None else {n: sizes[n] for n in names}
         most = {n: max(_TRIED, names[n].range.least) if sizes is None else sizes[n] for n in padded}
         try:
             bind_sizes(copy, {n: v for n, v in values.items() if n not in padded})
             limit_sizes(copy, most)
-            _bound(copy)
+            _bound(copy, enters=not verified)
         except UnsupportedError as error:
             self.error = error.with_traceback(None)  # it would hold all that was tried
             return
@@ -189,6 +263,8 @@ class _Trial:
             self.error = UnsupportedError(f"sizes {', '.join(padded)}", str(error).splitlines()[0])
             return
         self._bounded = _main(copy)
+        if ways is not None and sizes is not None:
+            self.kept = Tried(dict(sizes), copy)
 
     def way(self, name: str) -> str:
         """Whether anything reads a size but the ends of results."""
@@ -206,7 +282,7 @@ class _Trial:
         return max((_elements(value) for op in ops for value in op.results), default=0)
 
 
-def _bound(module: ModuleOp) -> None:
+def _bound(module: ModuleOp, *, enters: bool) -> None:
     from lamina.dialects.context import Context as OwnContext
     from lamina.lowering.pipeline import pipeline, run_pipeline
 
@@ -215,9 +291,17 @@ def _bound(module: ModuleOp) -> None:
     of_loops = _is_of_loops(main)
     passes = ("bound-nests",)
     if not of_loops:
-        known = pipeline(start="aten", stop="functional")
+        known = pipeline(start="aten", stop="functional", enters=enters)
         passes = known[: known.index(_LAST) + 1]  # what rolls loops behind it tells nothing
     run_pipeline(module, passes, OwnContext())
+
+
+def passes_behind_bounds() -> tuple[Pass, ...]:
+    """What takes a program that was tried down to the end of `functional`."""
+    from lamina.lowering.pipeline import pipeline
+
+    known = pipeline(start="aten", stop="functional")
+    return known[known.index(_LAST) + 1 :]
 
 
 def _is_of_loops(function: FuncOp) -> bool:

@@ -12,7 +12,7 @@ from lamina.dialects.errors import InputError, OutOfMemoryError, UnsupportedErro
 from lamina.dialects.logs import topic
 from lamina.dialects.records import mutable_record
 from lamina.dialects.sizes import MOST_SIZE, SizeName
-from lamina.lowering.choose_padding import Padding
+from lamina.lowering.choose_padding import LikelyBounds, Padding
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS
 from lamina.passes.cost.version_sizes import (
     GROWTH_BITS,
@@ -158,12 +158,8 @@ most first: batches of images give way before the images do."""
 Make = Callable[[Mapping[str, int]], Any]
 """Compiles a version for sizes by their names."""
 
-Ways = Mapping[str, str]
-"""Of sizes, what `lamina.padding` says."""
-
-MakePadded = Callable[[Mapping[str, int], Collection[str], Ways], Any]
-"""Compiles a version for all sizes up to some, but single numbers of certain ones, padded in the
-ways that `lamina.padding` has."""
+MakePadded = Callable[[Mapping[str, int], Collection[str], Padding], Any]
+"""Compiles a version for all sizes up to some, but single numbers of certain ones."""
 
 
 class Versions:
@@ -183,7 +179,7 @@ class Versions:
         names: Mapping[str, SizeName],
         exact: Make,
         padded: MakePadded,
-        padding: Callable[[], Padding],
+        padding: Callable[[LikelyBounds], Padding],
         policy: str,
         elements: Callable[[Mapping[str, int]], int],
         steady: Collection[str] = (),
@@ -245,7 +241,7 @@ class Versions:
         return self.sizes.reason is not None and len(self.sizes.exact) == len(self.names)
 
     def _padded_version(self, sizes: Mapping[str, int]) -> Version:
-        padding = self._padding()
+        padding = self._padding(sizes)
         exact = [name for name in self.names if padding.ways.get(name) == EXACT]
         if self._is_each_exact:
             return self.exact(sizes)
@@ -270,7 +266,7 @@ class Versions:
             key = (tuple(bounds.values()), *numbers)
             if key in self._padded:
                 return self._padded[key]
-            made = self._make_padded(bounds, numbers, padding.ways)
+            made = self._make_padded(bounds, numbers, padding)
         except InputError as error:
             # The padding was tried with other numbers for what is exact, and other bounds.
             raise UnsupportedError("room for more", str(error).partition("\n")[0]) from None
@@ -279,9 +275,9 @@ class Versions:
         self._forget()
         return version
 
-    def _padding(self) -> Padding:
+    def _padding(self, sizes: Mapping[str, int]) -> Padding:
         if self._chosen_padding is None:
-            chosen = self._ask_padding()
+            chosen = self._ask_padding(lambda likely: self._bounds(sizes, likely, ())[0])
             exact = [name for name in self.names if chosen.ways.get(name) == EXACT]
             if exact and self.policy == "padded":
                 raise chosen.error or UnsupportedError("versions='padded'", f"{chosen.reason}")

@@ -11,7 +11,13 @@ from xdsl.dialects.builtin import ModuleOp, UnitAttr
 from lamina.codegen.target import Target
 from lamina.dialects.context import Context
 from lamina.dialects.errors import LaminaError, UnsupportedError
-from lamina.lowering.choose_padding import Padding, choose_padding
+from lamina.lowering.choose_padding import (
+    UNKNOWN,
+    LikelyBounds,
+    Padding,
+    choose_padding,
+    passes_behind_bounds,
+)
 from lamina.lowering.pipeline import SOURCE_LAYERS, run_pipeline
 from lamina.passes.contracts.argument_sizes import size_names
 from lamina.passes.contracts.declared import arguments_of
@@ -72,7 +78,7 @@ class SizedCompiled(SizedCalls):
             self._names,
             self._exact,
             self._padded,
-            partial(padding_of_program, module),
+            partial(padding_of_program, module, verified=True),
             policy,
             self._call_sizes.elements,
         )
@@ -86,9 +92,9 @@ class SizedCompiled(SizedCalls):
         return self._compiled(module, self.structure)
 
     def _padded(
-        self, bounds: Mapping[str, int], numbers: Collection[str], ways: Mapping[str, str]
+        self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding
     ) -> Compiled:
-        module = padded_program(self._module, bounds, numbers, ways)
+        module = padded_program(self._module, bounds, numbers, padding)
         structure = Padded(self, bounds, numbers)
         made = self._compiled(module, structure)
         structure.compact = compact_inputs(made.inputs)
@@ -102,11 +108,14 @@ class SizedCompiled(SizedCalls):
         return made
 
 
-def padding_of_program(module: ModuleOp) -> Padding:
-    """How versions of a program, which is not changed, are padded."""
+def padding_of_program(
+    module: ModuleOp, likely: LikelyBounds | None = None, *, verified: bool = False
+) -> Padding:
+    """How versions of a program, which is not changed, are padded; `likely` are the bounds that the
+    first would have. It may be known that the program is `verified`."""
     layer = layer_of(module)
     if layer == "aten":
-        return choose_padding(module.clone())
+        return choose_padding(module.clone(), likely, verified=verified)
     try:
         return choose_padding(loops_of(module))
     except LaminaError as error:  # what its loops need to be known is known in each version
@@ -127,15 +136,19 @@ def padded_program(
     module: ModuleOp,
     bounds: Mapping[str, int],
     numbers: Collection[str] = (),
-    ways: Mapping[str, str] | None = None,
+    padding: Padding = UNKNOWN,
 ) -> ModuleOp:
     """The program for sizes up to `bounds`, with an input for each; the sizes `numbers` are what
-    `bounds` says. Its arguments are padded, but for those that it takes as they are. `ways` are
-    those of `lamina.padding`, of sizes that it has and of others.
+    `bounds` says. Its arguments are padded, but for those that it takes as they are. `padding` has
+    ways of sizes that it has and of others, and what was tried to find them, which goes into it.
 
     A program at `aten` is padded there, one of a lower layer as loops. Raises UnsupportedError for
     ops that take no padding, and for programs with sizes for which stages pay more than room does.
     """
+    tried = None if numbers else padding.taken(bounds)
+    if tried is not None:
+        run_pipeline(tried, passes_behind_bounds(), Context())
+        return _with_room(tried)
     is_above = layer_of(module) == "aten"
     module = module.clone() if is_above else loops_of(module)
     if numbers:
@@ -143,13 +156,18 @@ def padded_program(
     limit_sizes(module, {name: most for name, most in bounds.items() if name not in numbers})
     main = function_named(module, "main")
     assert main is not None
-    if ways is not None:
+    if padding.ways:
         sizes = size_names(arguments_of(main))
-        set_padding(main, {name: way for name, way in ways.items() if name in sizes})
+        set_padding(main, {name: way for name, way in padding.ways.items() if name in sizes})
     if is_above:
         lower(module, "aten", "functional", Target.host())
     else:
         run_pipeline(module, ("bound-nests",), Context())
+    return _with_room(module)
+
+
+def _with_room(module: ModuleOp) -> ModuleOp:
+    """A program that takes padded arguments; see `padded_program`."""
     main = function_named(module, "main")
     assert main is not None
     main.attributes[COMPACT] = UnitAttr()

@@ -15,6 +15,7 @@ from lamina.passes.cost.kernel_model import (
     PACKED_TASK_ROWS,
 )
 from lamina.passes.cost.product_limits import (
+    LIVE_ROWS,
     TASKS,
     TASKS_A_CORE,
 )
@@ -114,6 +115,7 @@ def choose_products(
             memory.flat[buffer.memory] = buffer.memory
     elif segments or along_rows:
         lay_out_panel(next(iter(products)), products, memory)
+    filled = plan.tasks.parallel is True and plan.fills_tiles(LIVE_ROWS)
     for stage, shape in products.items():
         product = PackedProduct.of(stage, shape, blocks, choose_inner_row(stage, shape, target))
         if shape.task_packed and panel_mode:
@@ -129,7 +131,8 @@ def choose_products(
                 decide(stage, terms=terms)
                 kept += waiting
         if shape.pairs is None:
-            choose_register_tile(product, memory, target, SCRATCH_BYTES - kept, lines)
+            room = SCRATCH_BYTES - kept
+            choose_register_tile(product, memory, target, room, lines, filled=filled)
         elif not target.multiplies_tiles:
             choose_dots(product, target)
     if plan.tasks.parallel and plan.is_level and plan.can_share_evenly:

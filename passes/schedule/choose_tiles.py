@@ -140,10 +140,17 @@ def _long_enough(stage: Stage, shape: Contraction, rows: list[int], target: Targ
 
 
 def choose_register_tile(
-    product: PackedProduct, memory: Memory, target: Target, room: int, lines: int = 1
+    product: PackedProduct,
+    memory: Memory,
+    target: Target,
+    room: int,
+    lines: int = 1,
+    *,
+    filled: bool = False,
 ) -> None:
     """The register tile of a product, and whether its rows are copied first, into scratch that has
-    `room` bytes left. A task walks so many lines of rows."""
+    `room` bytes left. A task walks so many lines of rows; tiles of live rows are `filled` where no
+    task has fewer."""
     stage, row = product.stage, product.row
     lanes = gcd(product.panel, target.lanes(stage.bits))
     vectors = product.panel // lanes
@@ -155,7 +162,8 @@ def choose_register_tile(
         _decide_fetch(stage, product.column, target, reads=False)
     if row is not None:
         decide(stage, jam=By(row, height))
-        decide_tail(product)
+        if not filled:
+            decide_tail(product)
         if lines == 1 and not product.around and _gains_copy(product, row, memory, target, room):
             decide(stage, cache_read=(product.shape.a,))
     if lines > 1:

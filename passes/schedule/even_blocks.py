@@ -30,6 +30,13 @@ def shares_evenly(digits: Sequence[Digit], size: int, fewest: int) -> bool:
     return rows is not None and min(rows, size) >= 2 * fewest
 
 
+def least_together(digits: Sequence[Digit]) -> int:
+    """How many of the rows that are divided into blocks count in any call, at least."""
+    counted = [place for place, digit in enumerate(digits) if digit.count is not None]
+    last = digits[counted[-1] if counted else 0 :]
+    return prod(digit.extent if digit.count is None else digit.end(1) for digit in last)
+
+
 def _rows_together(digits: Sequence[Digit]) -> int | None:
     """The rows of which the first ones count, as far as they lie together; None without such."""
     counted = [place for place, digit in enumerate(digits) if digit.count is not None]

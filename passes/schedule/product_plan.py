@@ -6,14 +6,15 @@ carries out what stands there, and by what follows from that (`product_rows`, `v
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cached_property
 
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.block_scratch import BlockScratch, Segment, plan_block, segments_of
 from lamina.passes.schedule.bounded_block import BoundedBlock
-from lamina.passes.schedule.even_blocks import shares_evenly
+from lamina.passes.schedule.even_blocks import least_together, shares_evenly
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.packed_product import Blocks, panel_count
@@ -101,7 +102,7 @@ class ProductPlan:
             return Blocks(False, 1, 1)
         first, last = self.stages[0], self.stages[0].rows[-1]
         rows = first.extents[last]
-        live = any(digit.count is not None for digit in live_digits(first.op).get(last, ()))
+        live = any(digit.count is not None for digit in self._block_digits)
         return Blocks(True, rows, min(rows, self.tasks.block or rows), live)
 
     @cached_property
@@ -161,10 +162,29 @@ class ProductPlan:
     @property
     def can_share_evenly(self) -> bool:
         """Whether blocks of live rows may be of any size."""
-        blocks, first = self.blocks, self.stages[0]
-        if not blocks.live:
+        return self._shares_evenly(self.tile_rows)
+
+    @property
+    def runs_live_rows(self) -> bool:
+        """Whether blocks of live rows end with the last that counts: tiles reach behind no row."""
+        if self.tile_rows == 1:
+            return True
+        return self.tasks.num_threads is not None and self.fills_tiles(self.tile_rows)
+
+    def fills_tiles(self, height: int) -> bool:
+        """Whether blocks of live rows of any size have `height` rows that count in any call."""
+        if not (self.is_level and self._shares_evenly(height)):
             return False
-        return shares_evenly(live_digits(first.op)[first.rows[-1]], blocks.size, self.tile_rows)
+        return least_together(self._block_digits) >= height
+
+    @property
+    def _block_digits(self) -> Sequence[Digit]:
+        """Those of the row that is divided into blocks; none where all of it counts."""
+        first = self.stages[0]
+        return live_digits(first.op).get(first.rows[-1], ())
+
+    def _shares_evenly(self, height: int) -> bool:
+        return self.blocks.live and shares_evenly(self._block_digits, self.blocks.size, height)
 
     def loop_over_columns(self) -> None:
         """Let each task of a lone product walk its outer columns, if tasks do so (in place)."""

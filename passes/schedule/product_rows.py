@@ -23,9 +23,10 @@ def plan_of(part: Part, tasks: ProductTasks) -> ProductPlan:
 def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
     """Of each nest of a part the row dimensions of which just the positions that count are run.
 
-    Blocks of live rows end where these do if their last tiles have one row, and if they are of any
-    size, or all rows count one behind the other. Nests that walk keys in blocks, or end where a
-    mask does that is not the same for all rows, are left out.
+    Blocks of live rows end where these do if their last tiles have one row, or calls never have
+    fewer than a tile, and if they are of any size, or all rows count one behind the other. Nests
+    that walk keys in blocks, or end where a mask does that is not the same for all rows, are left
+    out.
     """
     if not isinstance(tasks, ProductTasks):
         return {}
@@ -36,7 +37,7 @@ def product_rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int
     rows = [stage.rows for stage in stages]
     if blocks.live:
         together = tasks.num_threads is not None or len(live_digits(stages[0].op)[rows[0][-1]]) == 1
-        if not together or plan.tile_rows > 1:
+        if not together or not plan.runs_live_rows:
             return {}
     elif blocks.is_blocked:
         rows = [dims[:-1] for dims in rows]

@@ -127,7 +127,7 @@ def _number(plan: ProductPlan, bounded: BoundedBlock, bound: Bound) -> int | Non
     (digit, *inner) = live_digits(bounded.stage.op).get(row, (Digit(1),))
     if dim != row or bound.form.constant > 1 or inner or not digit.is_count:
         return None
-    return digit.count if plan.tile_rows == 1 else None
+    return digit.count if plan.runs_live_rows else None
 
 
 def _axis_of(index_map: AffineMap, dim: int, unit: int) -> int | None:

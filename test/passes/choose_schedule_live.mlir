@@ -25,6 +25,32 @@ func.func private @project(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %
   func.return
 }
 
+// Where calls have as many rows as a tile at least, blocks of any size are filled with whole ones, the last of which is
+// moved up: here each of up to 16 images has 16 rows. Of up to 64 there are 4 each, of which one call fills no tile.
+// CHOSEN-LABEL: @filled
+// CHOSEN-SAME:    num_threads = 16
+// CHOSEN:         jam = d0 x 8
+// CHOSEN-NOT:     tail
+// CHOSEN-LABEL: @not_filled
+// CHOSEN-SAME:    num_threads = 16
+// CHOSEN:         jam = d0 x 8, tail = [4, 3, 2, 1]
+func.func private @filled(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %n: memref<i64>, %c: memref<256x512xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [256, 512, 512] reads(%a[m, k] : memref<256x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 16, 16]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+func.func private @not_filled(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %n: memref<i64>, %c: memref<256x512xf32>) attributes {lamina.kernel} {
+  loop.generic (m, n, k) in [256, 512, 512] reads(%a[m, k] : memref<256x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 64, 4]>, lamina.packing = #loop.packing<panel = 32>} {
+  ^bb0(%x: f32, %y: f32):
+    %v = arith.mulf %x, %y : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
+
 // CHOSEN-LABEL: @known
 // CHOSEN-NOT:     num_threads
 // CHOSEN-NOT:     tail

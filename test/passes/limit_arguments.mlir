@@ -197,6 +197,36 @@ func.func private @several(%y: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: me
 
 // -----
 
+// Where each call fills tiles, these end with the rows that count as well, if blocks are of any size.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<8x16x8xf32> {lamina.limits = [3 : i64, -1 : i64, -1 : i64]
+// CHECK-SAME:    %y: memref<8x16x8xf32>, %w: memref<1x8x32xf32>, %n:
+func.func @main(%x: memref<8x16x8xf32>, %y: memref<8x16x8xf32>, %w: memref<1x8x32xf32>, %n: memref<i64> {lamina.kind = "input"}, %u: memref<128x32xf32> {lamina.kind = "output"}, %v: memref<128x32xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  %a = loop.reshape %x : memref<8x16x8xf32> -> memref<128x8xf32>
+  %b = loop.reshape %y : memref<8x16x8xf32> -> memref<128x8xf32>
+  func.call @even(%a, %w, %n, %u) : (memref<128x8xf32>, memref<1x8x32xf32>, memref<i64>, memref<128x32xf32>) -> ()
+  func.call @blocks(%b, %w, %n, %v) : (memref<128x8xf32>, memref<1x8x32xf32>, memref<i64>, memref<128x32xf32>) -> ()
+  func.return
+}
+func.func private @even(%x: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: memref<i64>, %u: memref<128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, block = 32, num_threads = 2>]} {
+  loop.generic (m, n, k) in [128, 32, 8] reads(%x[m, k] : memref<128x8xf32>, %w[n floordiv 32, k, n mod 32] : memref<1x8x32xf32>) writes([m, n] add into %u : memref<128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 8, 16]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 8>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+func.func private @blocks(%y: memref<128x8xf32>, %w: memref<1x8x32xf32>, %n: memref<i64>, %v: memref<128x32xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.products<parallel, block = 32>]} {
+  loop.generic (m, n, k) in [128, 32, 8] reads(%y[m, k] : memref<128x8xf32>, %w[n floordiv 32, k, n mod 32] : memref<1x8x32xf32>) writes([m, n] add into %v : memref<128x32xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 8, 16]>, lamina.packing = #loop.packing<panel = 32>, lamina.schedule = #loop.schedule<vectorize = d1 x 16, unroll = 2, jam = d0 x 8>} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return
+}
+
+// -----
+
 // What is looked up ends at the limits of the reads, also where not all rows of the nest are known to end. Without a limit,
 // or with one that is computed, it has no end.
 // CHECK-LABEL: @main

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 
 import pytest
 
@@ -23,7 +23,12 @@ def test_sizes_with_room_in_a_version_need_no_other() -> None:
     names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "m")}
     padding = Padding({"n": "rows", "m": "masked"}, largest=largest)
     versions = Versions(
-        names, lambda sizes: None, lambda sizes, numbers, ways: None, lambda: padding, "padded", len
+        names,
+        lambda sizes: None,
+        lambda sizes, numbers, padding: None,
+        lambda likely: padding,
+        "padded",
+        len,
     )
     made = versions.find({"n": 3, "m": 7})
     assert (dict(made.sizes), len(asked)) == ({"n": 1024, "m": 256}, 1)
@@ -45,7 +50,12 @@ def test_room_that_the_program_does_not_fit_is_not_made(policy: str) -> None:
     names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "m")}
     padding = Padding({"n": "masked", "m": "exact"}, "of m", largest=largest)
     versions = Versions(
-        names, dict, lambda sizes, numbers, ways: None, lambda: padding, policy, lambda sizes: 1
+        names,
+        dict,
+        lambda sizes, numbers, padding: None,
+        lambda likely: padding,
+        policy,
+        lambda sizes: 1,
     )
     if policy == "padded":
         with pytest.raises(UnsupportedError):
@@ -63,10 +73,12 @@ def test_steady_sizes_are_numbers_until_another_comes() -> None:
     padding = Padding({"n": "rows", "f": "rows"}, largest=lambda sizes: 1)
     made: list[list[str]] = []
 
-    def padded(sizes: object, numbers: Collection[str], ways: Mapping[str, str]) -> None:
+    def padded(sizes: object, numbers: Collection[str], padding: Padding) -> None:
         made.append(list(numbers))
 
-    versions = Versions(names, dict, padded, lambda: padding, VARYING, lambda sizes: 1, ["f"])
+    versions = Versions(
+        names, dict, padded, lambda likely: padding, VARYING, lambda sizes: 1, ["f"]
+    )
     first = versions.find({"n": 3, "f": 128})
     assert dict(first.sizes) == {"n": 1024, "f": 128}
     assert versions.find({"n": 700, "f": 128}) is first
@@ -81,11 +93,13 @@ def test_steady_sizes_that_are_no_numbers_are_padded() -> None:
     names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "f")}
     padding = Padding({"n": "rows", "f": "rows"}, largest=lambda sizes: 1)
 
-    def padded(sizes: object, numbers: Collection[str], ways: Mapping[str, str]) -> None:
+    def padded(sizes: object, numbers: Collection[str], padding: Padding) -> None:
         if numbers:
             raise UnsupportedError("an op", "takes no number there")
 
-    versions = Versions(names, dict, padded, lambda: padding, VARYING, lambda sizes: 1, ["f"])
+    versions = Versions(
+        names, dict, padded, lambda likely: padding, VARYING, lambda sizes: 1, ["f"]
+    )
     assert dict(versions.find({"n": 3, "f": 128}).sizes) == {"n": 1024, "f": 1024}
 
 
@@ -96,8 +110,8 @@ def test_other_policies_have_no_steady_sizes(policy: str) -> None:
     versions = Versions(
         names,
         dict,
-        lambda sizes, numbers, ways: None,
-        lambda: padding,
+        lambda sizes, numbers, padding: None,
+        lambda likely: padding,
         policy,
         lambda sizes: 1,
         ["f"],
