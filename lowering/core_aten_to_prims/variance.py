@@ -7,9 +7,9 @@ Both sums are made in one walk over a row that is in the cache. What no cache ho
 pieces that one does: the squares of a whole are those of its pieces, and of the pieces' means. So
 memory is read once, for the mean too, and no element takes a division, as in Welford's algorithm.
 
-Squares are f64, as in torch: those of f32 overflow and vanish where their root does not. Of 16-bit
-floats, whose results keep 8 or 11 digits, they are f32: distances are measured in the largest
-element of a row then, unless it is an f16, whose squares f32 holds.
+Squares are f64, as in torch: those of f32 overflow and vanish where their root does not. Of short
+rows, and of 16-bit floats, whose results keep 8 or 11 digits, they are f32: distances are measured
+in the mean size of a row's elements then, unless it is an f16, whose squares f32 holds.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import inf, prod
 
-from xdsl.dialects.builtin import bf16, f16, f64
+from xdsl.dialects.builtin import bf16, f16, f32, f64
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.lowering.core_aten_to_prims.table import PrimsBuilder
@@ -29,6 +29,10 @@ LEAST_NORMAL = 2.0**-126
 SHORT_SUM = 1 << 16
 """Squares that are added in f32: what they are off by, a part in 256 thousand by chance, is far
 below the digits of a 16-bit float."""
+SHORT_ROW = 1 << 10
+"""Squares of a row that are added in f32 for a result of as many digits: vectors hold 16 sums or
+more, of 64 squares each at most. All that is lost of those beside one that is far larger is a part
+in a million."""
 
 
 def squared_distances(
@@ -39,8 +43,8 @@ def squared_distances(
     Elements were of type `made_of`, as the variance will be. Never negative.
     """
     pieces = _pieces(b, x, dims)
-    if pieces is None and made_of in (bf16, f16) and _is_short(x, dims):
-        return _short_distances(b, x, dims, scaled=made_of == bf16)
+    if pieces is None and _is_short(x, dims, made_of):
+        return _short_distances(b, x, dims, made_of)
     if pieces is None:
         _, distance = _centered(b, x, dims)
         return _squares(b, distance, dims)[0]
@@ -55,22 +59,41 @@ def squared_distances(
     return b("add", b.reduce("sum", squares, outer), whole)
 
 
-def _is_short(x: SSAValue, dims: Sequence[int]) -> bool:
-    return has_known_sizes(x) and prod(shape_of(x)[dim] for dim in dims) <= SHORT_SUM
+def _is_short(x: SSAValue, dims: Sequence[int], made_of: Attribute) -> bool:
+    """Whether squares are added in f32: of f32, in vectors along rows alone."""
+    if not has_known_sizes(x):
+        return False
+    shape = shape_of(x)
+    count = prod(shape[dim] for dim in dims)
+    if made_of in (bf16, f16):
+        return count <= SHORT_SUM
+    is_row = list(dims) == list(range(len(shape) - len(dims), len(shape)))
+    return made_of == f32 and is_row and count <= SHORT_ROW
 
 
 def _short_distances(
-    b: PrimsBuilder, x: SSAValue, dims: Sequence[int], *, scaled: bool
+    b: PrimsBuilder, x: SSAValue, dims: Sequence[int], made_of: Attribute
 ) -> SSAValue:
-    """The same in f32, of what was a 16-bit float; `scaled` by the largest element."""
+    """The same in f32, but of f16 scaled by the power of two next to what elements are on average,
+    regardless of their sign: no element is more than twice their number times that, and each is as
+    exact. The mean of 16-bit floats is one that a program asks for as well; sums of f32 overflow.
+    """
     shape = shape_of(x)
-    distance = b("sub", x, b.keep_dims(b.mean(x, dims), shape, dims))
-    if not scaled:
+    share = 1 / max(1, prod(shape[dim] for dim in dims))
+    if made_of == f32:
+        mean = b.reduce("sum", b.with_number("mul", x, share), dims)
+    else:
+        mean = b.mean(x, dims)
+    if made_of == f16:
+        distance = b("sub", x, b.keep_dims(mean, shape, dims))
         return b.convert(_squares(b, distance, dims)[0], f64)
-    largest = b.with_number("maximum", b.reduce("amax", b("abs", x), dims), LEAST_NORMAL)
-    inverse = b.keep_dims(b("reciprocal", largest), shape, dims)
-    squares = b.convert(_squares(b, b("mul", distance, inverse), dims)[0], f64)
-    unit = b.convert(largest, f64)
+    size = b.reduce("sum", b.with_number("mul", b("abs", x), share), dims)
+    size = b.with_number("maximum", size, LEAST_NORMAL)
+    inverse = b("div", b.op("frexp", size).results[0], size)  # a power of two
+    opposite = b.keep_dims(b("mul", b("neg", mean), inverse), shape, dims)
+    distance = b("add", b("mul", x, b.keep_dims(inverse, shape, dims)), opposite)
+    squares = b.convert(_squares(b, distance, dims)[0], f64)
+    unit = b("reciprocal", b.convert(inverse, f64))
     return b("mul", b("mul", squares, unit), unit)
 
 

@@ -6,7 +6,7 @@ identities, take values in, are joined part by part, and are folded from lanes t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import field
 from math import prod
 
@@ -18,13 +18,15 @@ from lamina.dialects.loop.identities import identity_value
 from lamina.dialects.loop.monoid import Monoid, reductions
 from lamina.dialects.records import mutable_record
 from lamina.passes.schedule.body import Body, Lane, choose, vector_reduce
-from lamina.passes.schedule.combine import combine
+from lamina.passes.schedule.combine import combine, take
 from lamina.passes.schedule.emitter import Emitter, Index
 from lamina.passes.schedule.stages import Stage
 from lamina.passes.schedule.strided_access import shuffled
 
 Values = list[SSAValue]
 """One value for each result that is reduced, in order."""
+Join = Callable[[Emitter, str, SSAValue, SSAValue], SSAValue]
+"""Joins two values as a combiner does."""
 LONG_SUM = 8
 """Terms whose sum is worth an addition more: errors grow with the chain that they go through."""
 
@@ -73,12 +75,19 @@ class Accumulators:
         start = self.start(emit, lanes)
         return [choose(emit, mask, v, s) for v, s in zip(values, start, strict=True)]
 
+    def taken(self, emit: Emitter, values: Values, totals: Values) -> Values:
+        """New values joined to what was taken in before."""
+        return self._joined_by(take, emit, values, totals)
+
     def combined(self, emit: Emitter, left: Values, right: Values) -> Values:
         """Two of each joined to one."""
+        return self._joined_by(combine, emit, left, right)
+
+    def _joined_by(self, join: Join, emit: Emitter, left: Values, right: Values) -> Values:
         made: Values = []
         for places, combiner, monoid in self.groups:
             if monoid is None:
-                made.append(combine(emit, combiner, left[places[0]], right[places[0]]))
+                made.append(join(emit, combiner, left[places[0]], right[places[0]]))
             else:
                 made += _combined(
                     emit, monoid, [left[p] for p in places], [right[p] for p in places]

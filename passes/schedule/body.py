@@ -31,6 +31,7 @@ from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.dialects.op_accessors import first_result, operands_of
 from lamina.dialects.plain_ops import plain_op
 from lamina.dialects.records import mutable_record
+from lamina.passes.schedule.combine import CONTRACT
 from lamina.passes.schedule.compare import compare
 from lamina.passes.schedule.emitter import Emitter, Index, number_attribute, vector_of
 from lamina.passes.schedule.strided_access import Elements, deinterleave
@@ -38,9 +39,6 @@ from lamina.passes.schedule.strided_access import Elements, deinterleave
 CONTRACTABLE = ("arith.addf", "arith.mulf")
 """A difference is not contracted: of `x s - m`, where m is the largest `x s`, the rounding error of
 the product would be left in place of 0, and e to the power of it is infinite for huge logits."""
-
-
-_CONTRACT = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
 
 
 @mutable_record
@@ -315,7 +313,7 @@ class Body:
 def _with_contract(flags: Attribute | None) -> Attribute:
     if isinstance(flags, FastMathFlagsAttr) and flags.data:
         return flags
-    return _CONTRACT
+    return CONTRACT
 
 
 def choose(emit: Emitter, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:

@@ -6,7 +6,9 @@ from dataclasses import replace
 from functools import partial
 
 from xdsl.dialects import arith, vector
+from xdsl.dialects.arith import FastMathFlagsAttr
 from xdsl.dialects.builtin import BoolAttr, IndexType, IntegerType, VectorType, i1
+from xdsl.dialects.utils import FastMathFlag
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop.memory_ops import store_op
@@ -60,6 +62,8 @@ def _lane(emit: Emitter, value: SSAValue, lane: int) -> SSAValue:
     return emit.add(vector.ExtractOp(value, [lane], kind.element_type))
 
 
+CONTRACT = FastMathFlagsAttr([FastMathFlag.ALLOW_CONTRACT])
+"""Of sums: a product in them may be rounded with its sum only."""
 COMBINE_FLOAT = {
     "add": arith.AddfOp,
     "mul": arith.MulfOp,
@@ -92,3 +96,11 @@ def combine(emit: Emitter, combiner: str, left: SSAValue, right: SSAValue) -> SS
     if kind == i1:
         table = COMBINE_BOOLEAN
     return emit.add(binary_op(table[combiner], left, right))
+
+
+def take(emit: Emitter, combiner: str, value: SSAValue, total: SSAValue) -> SSAValue:
+    """Join a value to its accumulator: a product may be multiplied and added at once."""
+    made = combine(emit, combiner, value, total)
+    if isinstance(made.owner, arith.AddfOp):
+        made.owner.properties["fastmath"] = CONTRACT
+    return made

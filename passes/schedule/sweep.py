@@ -380,7 +380,7 @@ class SweepEmitter:
         if mask is not None:
             values = self.accumulators.masked(emit, values, mask, self.lanes)
         # A maximum tests its left operand for NaN: the chain through the total is shorter so.
-        return self.accumulators.combined(emit, values, list(totals))
+        return self.accumulators.taken(emit, values, list(totals))
 
     def finish(self, emit: Emitter, envs: Envs, carried: list[SSAValue]) -> None:
         """Join the accumulators of all copies and lanes, and keep the totals."""

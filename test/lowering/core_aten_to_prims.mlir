@@ -89,22 +89,40 @@ func.func @masked_scatter_of_rows(%x: tensor<2x5x8xf32>, %m: tensor<2x5x1xi1>, %
   func.return %a, %b : tensor<2x5x8xf32>, tensor<2x5x8xf32>
 }
 
-// Distances of what was a bf16 are f32, in units of the largest element; those of f32 are f64.
+// Distances of short rows, and of what was a bf16, are f32, in units of the power of two next to what elements are on
+// average; those of columns are f64, of which one sum has all. A bf16's mean is its sum divided, as a program asks for it.
 // CHECK-LABEL: @short_variance
-// CHECK:      [[MOST:%\S+]] = prims.amax({{.*}} : (tensor<2x3xf32>) -> tensor<2xf32>
-// CHECK:      [[ABOVE:%\S+]] = prims.maximum([[MOST]],
-// CHECK:      prims.reciprocal([[ABOVE]])
+// CHECK:      prims.div(
+// CHECK:      prims.abs({{.*}} : (tensor<2x3xf32>) -> tensor<2x3xf32>
+// CHECK:      [[MEAN:%\S+]] = prims.sum({{.*}} : (tensor<2x3xf32>) -> tensor<2xf32>
+// CHECK:      [[ABOVE:%\S+]] = prims.maximum([[MEAN]],
+// CHECK:      [[PART:%\S+]], %{{\S+}} = prims.frexp([[ABOVE]])
+// CHECK:      prims.div([[PART]], [[ABOVE]])
 // CHECK:      prims.sum({{.*}} : (tensor<2x3xf32>) -> tensor<2xf32>
 // CHECK-NOT:  tensor<2x3xf64>
-// CHECK-LABEL: @variance
+// CHECK-LABEL: @row_variance
+// CHECK:      [[SHARES:%\S+]] = prims.mul(%x,
+// CHECK:      prims.sum([[SHARES]]
+// CHECK-NOT:  tensor<2x3xf64>
+// CHECK-LABEL: @long_variance
+// CHECK:      prims.sub({{.*}} : (tensor<2x1025xf64>
+// CHECK-LABEL: @column_variance
 // CHECK:      prims.sub({{.*}} : (tensor<2x3xf64>
 func.func @short_variance(%x: tensor<2x3xbf16>) -> tensor<2xf32> {
   %0 = core_aten._to_copy.default(%x, dtype = f32) {lamina.implicit} : (tensor<2x3xbf16>) -> tensor<2x3xf32>
   %1 = core_aten.var.correction(%0, dim = [1], correction = 1) : (tensor<2x3xf32>) -> tensor<2xf32>
   func.return %1 : tensor<2xf32>
 }
-func.func @variance(%x: tensor<2x3xbf16>) -> tensor<2xf32> {
-  %0 = core_aten._to_copy.default(%x, dtype = f32) : (tensor<2x3xbf16>) -> tensor<2x3xf32>
-  %1 = core_aten.var.correction(%0, dim = [1], correction = 1) : (tensor<2x3xf32>) -> tensor<2xf32>
+func.func @row_variance(%x: tensor<2x3xf32>) -> tensor<2xf32> {
+  %1 = core_aten.var.correction(%x, dim = [1], correction = 1) : (tensor<2x3xf32>) -> tensor<2xf32>
   func.return %1 : tensor<2xf32>
+}
+func.func @long_variance(%x: tensor<2x1025xf32>) -> tensor<2xf32> {
+  %1 = core_aten.var.correction(%x, dim = [1], correction = 1) : (tensor<2x1025xf32>) -> tensor<2xf32>
+  func.return %1 : tensor<2xf32>
+}
+func.func @column_variance(%x: tensor<2x3xbf16>) -> tensor<3xf32> {
+  %0 = core_aten._to_copy.default(%x, dtype = f32) : (tensor<2x3xbf16>) -> tensor<2x3xf32>
+  %1 = core_aten.var.correction(%0, dim = [0], correction = 1) : (tensor<2x3xf32>) -> tensor<3xf32>
+  func.return %1 : tensor<3xf32>
 }

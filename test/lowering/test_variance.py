@@ -36,6 +36,24 @@ def test_error_is_at_most_four_times_that_of_torch(text: str, mean: float) -> No
     assert error(ours) <= 4 * max(error(torchs), 2.0**-24)
 
 
+@pytest.mark.parametrize("count", [3, 250, 1024])
+def test_rows_in_which_few_elements_count(count: int) -> None:
+    """What is lost of small squares beside large ones is below what torch takes for equal."""
+    x = (torch.randn(64, count, generator=torch.Generator().manual_seed(count)) * 10).exp()
+    text = ATEN.replace("8x1000", f"64x{count}").replace("tensor<8x", "tensor<64x")
+    text = text.replace("tensor<8xf32>", "tensor<64xf32>")
+    found = np.asarray(lamina.compile(text)(x.numpy()), np.float64)
+    np.testing.assert_allclose(found, x.double().var(-1).numpy(), rtol=1.3e-6)
+
+
+@pytest.mark.parametrize("scale", [1e-19, 1e-15, 1e15, 9e18])
+def test_squares_neither_overflow_nor_vanish(scale: float) -> None:
+    """Some squares of f32 are beyond its range, where the variance is not."""
+    x = torch.randn(8, 1000, generator=torch.Generator().manual_seed(4)) * scale
+    found = torch.from_numpy(np.asarray(lamina.compile(ATEN)(x.numpy())))
+    torch.testing.assert_close(found, x.var(-1), rtol=2e-6, atol=0)
+
+
 @pytest.mark.parametrize("value", [0.1, 1e4 / 3, -7.7e-30])
 def test_equal_elements_have_no_variance_and_never_a_negative_one(value: float) -> None:
     x = np.full((8, 1000), value, np.float32)

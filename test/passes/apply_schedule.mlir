@@ -280,3 +280,18 @@ func.func private @compared(%x: memref<8xf32>, %y: memref<8xi1>) attributes {lam
 }
 // CHECK-LABEL: @compared
 // CHECK:         loop.cmpf {{.*}} {predicate = 2 : i64} : vector<8xf32>, vector<8xf32> -> vector<8xi1>
+
+// -----
+
+// A product in a sum may be rounded with it only: the addition says so.
+// CHECK-LABEL: @squares
+// CHECK:         %[[SQUARE:[0-9]+]] = arith.mulf %[[X:[0-9]+]], %[[X]] fastmath<contract> : vector<8xf32>
+// CHECK-NEXT:    arith.addf %[[SQUARE]], %{{\S+}} fastmath<contract> : vector<8xf32>
+func.func private @squares(%x: memref<64x512xf32>, %a: memref<64xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel = false>]} {
+  loop.generic (i, j) in [64, 512] reads(%x[i, j] : memref<64x512xf32>) writes([i] add into %a : memref<64xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>, lamina.schedule = #loop.schedule<vectorize = d1 x 8, unroll = 1>} {
+  ^bb0(%u: f32):
+    %v = arith.mulf %u, %u : f32
+    loop.yield %v : f32
+  }
+  func.return
+}
