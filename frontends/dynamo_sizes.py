@@ -48,10 +48,7 @@ class OpenGraph(Protocol):
 
     def padding(self, hints: Mapping[str, int], likely: LikelyBounds) -> Padding:
         """How its sizes can be padded, where those that cannot are what `hints` says; the first
-        version would have the `likely` bounds.
-
-        Raises InputError where symbols need to be equal.
-        """
+        version has the `likely` bounds. Raises InputError where symbols need to be equal."""
         ...
 
     def padded(self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding) -> Call:
