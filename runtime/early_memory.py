@@ -61,8 +61,9 @@ class EarlyMemory:
 
     def _touch(self, memory: AlignedMemory) -> None:
         for offset in range(0, memory.size, _STEP):
-            if self._ends.is_set() or not touch(memory, offset, _STEP):
+            if self._ends.is_set():
                 return
+            touch(memory, offset, _STEP)
 
     def __enter__(self) -> EarlyMemory:
         return self

@@ -108,8 +108,10 @@ def test_memory_of_a_compilation_that_fails_is_given_back(
     assert live_bytes() == before
 
 
-def test_pages_that_are_touched_keep_what_is_in_them() -> None:
+def test_pages_are_zeros_once_they_are_touched_up_to_the_end_of_the_block() -> None:
     memory = AlignedMemory(3 << 20)
     ctypes.memset(memory.address, 7, memory.size)
-    touch(memory, 0, 1 << 30)
-    assert ctypes.string_at(memory.address, memory.size) == b"\7" * memory.size
+    touch(memory, 2 << 20, 1 << 30)
+    assert ctypes.string_at(memory.address, memory.size) == b"\7" * (2 << 20) + bytes(1 << 20)
+    touch(memory, 4 << 20, 1 << 20)  # nothing is behind it
+    assert ctypes.string_at(memory.address, 1) == b"\7"
