@@ -160,6 +160,10 @@ NEAR_VALUES = 16
 raised, divided and rounded, each in a nest of its own."""
 LEAST_PRODUCT = 1 << 16
 """Multiplications below which tiles save less than packing for them costs."""
+TILES_DEALT = 4
+"""Register tiles of each block from which live rows are dealt out by whole ones: blocks of 33 rows
+have four of 8 and one of one row, which takes as long as one of 3. With fewer, one tile more for a
+thread than for another weighs as much."""
 EVEN_ROUNDS = 16
 """Blocks for each thread that share well enough as they are: of 13 blocks of 121 rows one of two
 threads has a thirteenth more than its half, of 33 a thirty-third."""

@@ -12,7 +12,7 @@ from lamina.dialects.loop.schedules import ProductTasks
 from lamina.passes.schedule.backward import tasks_backward
 from lamina.passes.schedule.bounded_block import balanced
 from lamina.passes.schedule.emitter import Emitter, Index
-from lamina.passes.schedule.even_blocks import EvenBlocks
+from lamina.passes.schedule.even_blocks import BlockRows, EvenBlocks
 from lamina.passes.schedule.illegal import illegal
 from lamina.passes.schedule.live_rows import (
     End,
@@ -73,7 +73,8 @@ def schedule_product_kernel(
         if not plan.is_level or not plan.can_share_evenly:
             raise illegal(stages[0].op, "num_threads: only live rows of a product are shared so")
         around = count_of(emit, [end for group in (*wide, *outer, parts) for end in group])
-        even = EvenBlocks.of(emit, in_block, around, (least, block), tasks.num_threads)
+        sizes = BlockRows.of(least, block, plan.tile_unit)
+        even = EvenBlocks.of(emit, in_block, around, sizes, tasks.num_threads)
         in_blocks = even.ends
     columns_first = tasks.order == "columns"
     front = len(outer) - behind

@@ -160,6 +160,14 @@ class ProductPlan:
         )
 
     @property
+    def tile_unit(self) -> int:
+        """Rows of the register tiles of all products; 1 where they differ, or are of pairs."""
+        jams = {stage.schedule.jam for stage in self.products}
+        (jam, *others) = jams
+        in_pairs = any(shape.pairs is not None for shape in self.products.values())
+        return 1 if jam is None or others or in_pairs else jam.count
+
+    @property
     def can_share_evenly(self) -> bool:
         """Whether blocks of live rows may be of any size."""
         return self._shares_evenly(self.tile_rows)

@@ -13,9 +13,16 @@
 // CHECK:         %[[TEAM:[0-9]+]] = arith.minsi %[[THREADS]], %{{[0-9]+}}
 // CHECK:         arith.muli %{{[0-9]+}}, %[[TEAM]]
 // CHECK:         %[[BLOCKS:[0-9]+]] = arith.select
+// Where each block has four tiles of eight rows, they are dealt out in whole ones.
+// CHECK:         %[[TILES:[0-9]+]] = arith.divui %{{[0-9]+}}, %{{[0-9]+}} : index
+// CHECK:         arith.muli %[[BLOCKS]], %{{[0-9]+}}
+// CHECK:         %[[UNIT:[0-9]+]] = arith.select %[[SHORT:[0-9]+]], %{{[0-9]+}}, %{{[0-9]+}} : index
+// CHECK:         %[[PARTS:[0-9]+]] = arith.select %[[SHORT]], %[[N]], %[[TILES]] : index
 // CHECK:         scf.parallel
-// CHECK:           arith.muli %{{[0-9]+}}, %[[N]]
-// CHECK:           arith.divui %{{[0-9]+}}, %[[BLOCKS]]
+// CHECK:           arith.muli %{{[0-9]+}}, %[[PARTS]]
+// CHECK:           %[[PART:[0-9]+]] = arith.divui %{{[0-9]+}}, %[[BLOCKS]]
+// CHECK:           %[[LOW:[0-9]+]] = arith.muli %[[PART]], %[[UNIT]]
+// CHECK:           arith.minsi %[[LOW]], %[[N]]
 func.func private @project(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %n: memref<i64>, %c: memref<256x512xf32>) attributes {lamina.kernel} {
   loop.generic (m, n, k) in [256, 512, 512] reads(%a[m, k] : memref<256x512xf32>, %b[n floordiv 32, k, n mod 32] : memref<16x512x32xf32>) writes([m, n] add into %c : memref<256x512xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg2 of 256]>, lamina.packing = #loop.packing<panel = 32>} {
   ^bb0(%x: f32, %y: f32):
@@ -25,8 +32,7 @@ func.func private @project(%a: memref<256x512xf32>, %b: memref<16x512x32xf32>, %
   func.return
 }
 
-// Where calls have as many rows as a tile at least, blocks of any size are filled with whole ones, the last of which is
-// moved up: here each of up to 16 images has 16 rows. Of up to 64 there are 4 each, of which one call fills no tile.
+// Where calls have as many rows as a tile at least, blocks of whole ones are, the last of which is moved up: here each of up to 16 images has 16 rows. Of up to 64 there are 4 each, of which one call fills no tile.
 // CHOSEN-LABEL: @filled
 // CHOSEN-SAME:    num_threads = 16
 // CHOSEN:         jam = d0 x 8

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import operator
+
+import pytest
+from xdsl.dialects import arith
 from xdsl.dialects.builtin import MemRefType, i64
-from xdsl.ir import Block
+from xdsl.ir import Block, SSAValue
 
 from lamina.dialects.loop.live_rows import Digit
+from lamina.dialects.loop.team import NumThreadsOp
 from lamina.passes.schedule.emitter import INDEX, Emitter
-from lamina.passes.schedule.even_blocks import shares_evenly
+from lamina.passes.schedule.even_blocks import BlockRows, EvenBlocks, shares_evenly
 from lamina.passes.schedule.live_rows import End, block_ends, ends_of, together
 from lamina.passes.schedule.product_ends import ProductEnds
 from lamina.passes.schedule.sum_blocks import SumBlock, SumCut, over_sum_to
@@ -41,6 +46,67 @@ def test_rows_that_lie_together_are_those_behind_the_last_size() -> None:
     assert not shares_evenly(digits, 100, 9)
     assert shares_evenly([Digit(16, 2), Digit(2), Digit(8)], 100, 9)
     assert not shares_evenly([Digit(16)], 100, 1)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 16])
+@pytest.mark.parametrize(
+    ("fewest", "tile", "most"), [(1, 8, 125), (8, 8, 125), (8, 8, 16), (1, 1, 33), (1, 14, 96)]
+)
+def test_blocks_have_all_rows_once_and_end_with_whole_tiles(
+    threads: int, fewest: int, tile: int, most: int
+) -> None:
+    """Of any number of rows that count: each block has as many as it may have."""
+    for live in (*range(fewest, 70), 97, 124, 125, 126, 197, 250, 256, 999, 1000):
+        found = _dealt(live, BlockRows.of(fewest, most, tile), threads)
+        assert [low for low, _ in found[1:]] == [high for _, high in found[:-1]]
+        assert (found[0][0], found[-1][1]) == (0, live)
+        sizes = [high - low for low, high in found]
+        assert fewest <= min(sizes) and max(sizes) <= most
+        if min(sizes) >= 5 * tile:
+            assert all(size % tile == 0 for size in sizes[:-1])
+
+
+def _dealt(live: int, rows: BlockRows, threads: int) -> list[tuple[int, int]]:
+    """The rows of each block, as what is emitted says."""
+    block = Block(arg_types=[INDEX, INDEX])
+    emit, (end, number) = Emitter(block), block.args
+    even = EvenBlocks.of(emit, [End(1000, end)], 1, rows, threads)
+    bounds = [emit.value(bound) for bound in even.rows(emit, number)]
+    known = _values(block, {end: live, number: 0}, threads)
+    count = known[emit.value(even.count)]
+    every = (_values(block, {end: live, number: at}, threads) for at in range(count))
+    return [(values[bounds[0]], values[bounds[1]]) for values in every]
+
+
+def _values(block: Block, given: dict[SSAValue, int], threads: int) -> dict[SSAValue, int]:
+    """What index arithmetic gives, op by op."""
+    known = dict(given)
+    for op in block.ops:
+        (result,) = op.results
+        if isinstance(op, arith.ConstantOp):
+            known[result] = op.value.value.data  # pyright: ignore
+        elif isinstance(op, NumThreadsOp):
+            known[result] = threads
+        elif isinstance(op, arith.CmpiOp):
+            compare = {0: operator.eq, 1: operator.ne, 2: operator.lt}[op.predicate.value.data]
+            known[result] = compare(known[op.lhs], known[op.rhs])
+        elif isinstance(op, arith.SelectOp):
+            known[result] = known[op.lhs if known[op.cond] else op.rhs]
+        else:
+            known[result] = ARITHMETIC[op.name](*(known[operand] for operand in op.operands))
+    return known
+
+
+ARITHMETIC = {
+    "arith.addi": operator.add,
+    "arith.subi": operator.sub,
+    "arith.muli": operator.mul,
+    "arith.divui": operator.floordiv,
+    "arith.remui": operator.mod,
+    "arith.minsi": min,
+    "arith.maxsi": max,
+    "arith.andi": operator.and_,
+}
 
 
 def _blocks(end: int) -> list[SumBlock]:
