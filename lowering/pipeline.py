@@ -17,6 +17,7 @@ from lamina.dialects.records import record
 from lamina.dialects.source_layers import marks_linalg
 from lamina.dialects.stablehlo.source_ops import marks_stablehlo
 from lamina.lowering.crash_reproducer import reproducer, wanted_file, written
+from lamina.lowering.data_stack import with_frames_together
 from lamina.lowering.pass_order import PassOrder, kernel_passes
 from lamina.lowering.pass_runner import Finished, PassRunner, is_own
 from lamina.lowering.pass_specs import Pass, pass_of
@@ -321,6 +322,7 @@ CONTRACT_PASSES = frozenset(CONTRACTS.values())
 """The passes that say whether a program stands at a layer."""
 
 
+@with_frames_together
 def run_pipeline(
     module: ModuleOp,
     specs: Sequence[Pass],
