@@ -169,7 +169,9 @@ def _bind(size: Size, given: int, place: str, found: dict[SizeName, tuple[int, s
     solved = left.solve(given) if isinstance(left, Size) else None
     if solved is None:
         where = _because(size, found) if told and not is_told else ""
-        raise SizeArgumentError(f"{place} is {given}: no integer makes it {size}{where}")
+        left_out = sorted(size.names - told.keys(), key=lambda name: name.text)
+        held = "".join(f"; '{name.text}' is in {name.range}" for name in left_out)
+        raise SizeArgumentError(f"{place} is {given}: no integer makes it {size}{where}{held}")
     name, value = solved
     if is_told:
         raise _contradiction(size, given, place, found)

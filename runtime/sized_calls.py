@@ -6,13 +6,14 @@ import os
 import weakref
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
+from operator import index
 from typing import Any, Protocol
 
 from xdsl.dialects.func import FuncOp
 
 from lamina.dialects.errors import InputError, OutOfMemoryError
 from lamina.dialects.records import record
-from lamina.dialects.sizes import SizeName
+from lamina.dialects.sizes import MOST_SIZE, SizeName
 from lamina.passes.contracts.argument_sizes import refuse_unknown_names
 from lamina.runtime.arguments import Structure, array_kind, kind_name
 from lamina.runtime.call_sizes import call_shapes
@@ -121,12 +122,21 @@ class SizedCalls(SeveralPrograms):
     def _checked(self, sizes: Mapping[str, int]) -> dict[str, int]:
         """The sizes in the order of their names."""
         refuse_unknown_names(sizes, self._names)
+        checked: dict[str, int] = {}
         for text, name in self._names.items():
             if text not in sizes:
                 raise InputError(f"the size '{text}' is missing, in {name.range}")
-            if not name.range.holds(sizes[text]):
-                raise InputError(f"'{text}' is in {name.range}, and cannot be {sizes[text]}")
-        return {text: sizes[text] for text in self._names}
+            try:
+                checked[text] = index(sizes[text])
+            except TypeError:
+                raise InputError(
+                    f"'{text}' is in {name.range}, an integer, and cannot be {sizes[text]!r}"
+                ) from None
+            if not name.range.holds(checked[text]):
+                raise InputError(f"'{text}' is in {name.range}, and cannot be {checked[text]}")
+            if checked[text] > MOST_SIZE:
+                raise InputError(f"'{text}' cannot be {checked[text]}: no size is above 2^59")
+        return checked
 
     def _version_for(self, sizes: Mapping[str, int]) -> Version:
         """What calls with these sizes run; native code chooses it from then on."""

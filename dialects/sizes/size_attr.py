@@ -139,6 +139,7 @@ class SizeAttr(Data[SizeText]):
 
     @classmethod
     def parse_parameter(cls, parser: AttrParser) -> SizeText:
+        start = parser.pos
         with parser.in_angle_brackets():
             terms, offset = [_term(parser)], 0
             while (found := _next(parser)) is not None:
@@ -147,7 +148,11 @@ class SizeAttr(Data[SizeText]):
                 else:
                     terms.append(found)
             held = _range(parser) if parser.parse_optional_keyword("in") else None
-            return replace(SizeText.sum_of(terms, offset), range=held)
+            said = replace(SizeText.sum_of(terms, offset), range=held)
+            end = parser.pos
+        if reason := _fault(said):
+            parser.raise_error(f"#lamina.size<{said}>: {reason}", start, end)
+        return said
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
@@ -155,28 +160,32 @@ class SizeAttr(Data[SizeText]):
 
     def verify(self) -> None:
         """Raises VerifyException for ranges and factors that no size has."""
-        said, held = self.data, self.data.range
-        factors = [factor for _, factor in said.terms]
-        if min(factors) < 1 or max(factors) > MOST_SIZE or abs(said.offset) > MOST_SIZE:
-            raise VerifyException(
-                f"#lamina.size<{said}>: a size is a positive multiple of another, and an offset"
-            )
-        if held is None:
-            return
-        if not said.tells_range:
-            raise VerifyException(f"#lamina.size<{said}>: only a size of one name has a range")
-        if held.least < 0:
-            raise VerifyException(f"#lamina.size<{said}>: no size is negative")
-        if held.step < 1:
-            raise VerifyException(f"#lamina.size<{said}>: a step is 1 or more")
-        factor = max(factors)
-        if held.step > 1 and held.step % factor:
-            raise VerifyException(f"#lamina.size<{said}>: its steps are multiples of {factor}")
-        own = said.name_range or held
-        if own.most is not None and own.most < own.least:
-            raise VerifyException(f"#lamina.size<{said}>: the range is empty")
-        if max(held.least, held.most or 0, held.step) > MOST_SIZE:
-            raise VerifyException(f"#lamina.size<{said}>: no size is above 2^59")
+        if reason := _fault(self.data):
+            raise VerifyException(f"#lamina.size<{self.data}>: {reason}")
+
+
+def _fault(said: SizeText) -> str | None:
+    """Why no size is what a text says; None if one may be."""
+    held = said.range
+    factors = [factor for _, factor in said.terms]
+    if min(factors) < 1 or max(factors) > MOST_SIZE or abs(said.offset) > MOST_SIZE:
+        return "a size is a positive multiple of another, and an offset"
+    if held is None:
+        return None
+    if not said.tells_range:
+        return "only a size of one name has a range"
+    if held.least < 0:
+        return "no size is negative"
+    if held.step < 1:
+        return "a step is 1 or more"
+    if held.step > 1 and held.step % max(factors):
+        return f"its steps are multiples of {max(factors)}"
+    own = said.name_range or held
+    if own.most is not None and own.most < own.least:
+        return "the range is empty"
+    if max(held.least, held.most or 0, held.step) > MOST_SIZE:
+        return "no size is above 2^59"
+    return None
 
 
 def _name(parser: AttrParser) -> str:

@@ -30,7 +30,8 @@ from lamina.passes.contracts.argument_sizes import (
     texts_of,
 )
 from lamina.passes.contracts.declared import Declared, arguments_of
-from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, UnequalSizesError, infer_shapes
+from lamina.passes.contracts.symbolic_shapes import SymbolicShapes, infer_shapes
+from lamina.passes.contracts.unequal_sizes import UnequalSizesError
 from lamina.passes.refusal import invalid
 
 

@@ -20,13 +20,11 @@ from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control import CondOp, RegionOp, RepeatOp, ScanOp
-from lamina.dialects.errors import InputError
 from lamina.dialects.records import mutable_record
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.schema.result_rules.shapes import show
 from lamina.dialects.sizes import (
-    Assumption,
     Extent,
     Size,
     SizeName,
@@ -43,6 +41,7 @@ from lamina.passes.contracts.loop_shapes import (
     sized_type,
 )
 from lamina.passes.contracts.size_numbers import SIZE_OPS, number_of
+from lamina.passes.contracts.unequal_sizes import UnequalSizesError, names_in, where_told
 from lamina.passes.refusal import invalid
 
 UNKNOWN = DYNAMIC_INDEX
@@ -53,12 +52,6 @@ EXTERN = "prims.extern"
 
 _MOST_TRIED = 64
 """Choices of values that are tried to make two sizes equal."""
-
-
-class UnequalSizesError(InputError):
-    """A program that needs sizes to be equal which need not be; `pairs` were compared."""
-
-    pairs: tuple[Assumption, ...] = ()
 
 
 @mutable_record
@@ -117,7 +110,11 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
             known.shapes[value] = shape_of(declared, names)
         elif is_size(declared):
             (known.numbers[value],) = shape_of(declared, names)
-    _infer_block(function.body.block, known)
+    try:
+        _infer_block(function.body.block, known)
+    except UnequalSizesError as error:
+        error.args = (f"{error}{where_told(arguments, error.names)}",)
+        raise
     end = function.body.block.last_op
     if isinstance(end, ReturnOp):
         _verify_results(function, end, known, names)
@@ -241,7 +238,7 @@ def _inferred(op: SchemaOp, known: SymbolicShapes) -> tuple[Shape | None, ...]:
         try:
             inferred = _by_rule(op, known.seen)
         except UnequalSizesError as error:
-            error.pairs = tuple(assumed)
+            error.pairs, error.names = tuple(assumed), names_in(op, known)
             raise
     if inferred is None or len(inferred) != len(op.results):
         return (None,) * len(op.results)

@@ -1,5 +1,6 @@
 // RUN: %invalid
 
+// CHECK: sizes_invalid.mlir:5:63
 // CHECK: #lamina.size<batch in [3, 1]>: the range is empty
 func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch in [3, 1]>]}) { func.return }
 // -----

@@ -108,6 +108,7 @@ def test_one_version_serves_a_range(name: str) -> None:
     [
         ("blocks of 8", (136, 3), "dimension 0 of argument 'x' is 136: it is 8 \\* s"),
         ("blocks of 8", (12, 3), "dimension 0 of argument 'x' is 12: no integer makes it 8 \\* s"),
+        ("blocks of 8", (12, 3), r"no integer makes it 8 \* (s\d+); '\1' is in \[0, 16\]"),
         ("odd", (43, 2), "dimension 0 of argument 'x' is 43"),
         ("odd", (4, 2), "no integer makes it 2 \\* s"),
     ],

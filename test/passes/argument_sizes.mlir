@@ -45,8 +45,20 @@ func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<batch>]})
 func.func @main(%x: tensor<?x8xf32> {lamina.dims = [#lamina.size<a>]},
                 %y: tensor<?x8xf32> {lamina.dims = [#lamina.size<b>]}) -> tensor<?x8xf32> {
   // CHECK: shapes [a, 8] and [b, 8] do not broadcast together; sizes are equal where lamina.dims of arguments gives them one name
+  // CHECK-NEXT: dimension 0 of argument 'arg0' is 'a', in [0, ?]
+  // CHECK-NEXT: dimension 0 of argument 'arg1' is 'b', in [0, ?]
   %0 = aten.add.Tensor(%x, %y) : (tensor<?x8xf32>, tensor<?x8xf32>) -> tensor<?x8xf32>
   func.return %0 : tensor<?x8xf32>
+}
+// -----
+// Multiples, and numbers that are sizes, are named as they stand, with the ranges of their names.
+func.func @main(%x: tensor<3x?xf32> {lamina.dims = [#lamina.size<2 * b in [2, 8]>], lamina.name = "x"},
+                %n: i64 {lamina.dims = [#lamina.size<n in [1, 5]>], lamina.name = "n"}) -> tensor<3x?xf32> {
+  // CHECK: tensor<3x2 * bxf32> does not expand to [3, n]
+  // CHECK-NEXT: dimension 1 of argument 'x' is 2 * b, 'b' in [1, 4]
+  // CHECK-NEXT: argument 'n' is 'n', in [1, 5]
+  %0 = aten.expand.default(%x, [3, %n]) : (tensor<3x?xf32>, i64) -> tensor<3x?xf32>
+  func.return %0 : tensor<3x?xf32>
 }
 // -----
 // Without names each is a size of its own.

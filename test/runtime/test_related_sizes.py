@@ -168,3 +168,21 @@ def test_saved_versions_have_the_relations(tmp_path: Path) -> None:
     check_cache(loaded, 200, 56)
     with pytest.raises(ArgumentError, match="which is 256"):
         loaded(*cache(200, 56)[:2], *cache(200, 57)[2:])
+
+
+@pytest.mark.parametrize(
+    ("size", "message"),
+    [
+        ("3", r"'n' is in \[0, \?\], an integer, and cannot be '3'"),
+        (2.5, r"'n' is in \[0, \?\], an integer, and cannot be 2.5"),
+        (2**63, r"'n' cannot be 9223372036854775808: no size is above 2\^59"),
+    ],
+)
+def test_sizes_that_no_version_has(size: Any, message: str) -> None:
+    compiled = lamina.compile("""
+    func.func @main(%x: tensor<?xf32> {lamina.dims = [#lamina.size<n>]}) -> tensor<?xf32> {
+      %0 = aten.relu.default(%x) : (tensor<?xf32>) -> tensor<?xf32>
+      func.return %0 : tensor<?xf32>
+    }""")
+    with pytest.raises(lamina.InputError, match=message):
+        compiled.version(n=size)
