@@ -106,6 +106,7 @@ STAGES: tuple[Stage, ...] = (
             "canonicalize-loop",
             "split-places",
             "limit-reads",
+            "expect-runs",
             "batch-scans",
             "loop-cse",
             "verify-loop",

@@ -66,6 +66,7 @@ PASSES: dict[str, str] = {
     "narrow-scatters": "lamina.passes.loop.narrow_scatters:NarrowScattersPass",
     "split-places": "lamina.passes.loop.split_places:SplitPlacesPass",
     "limit-reads": "lamina.passes.loop.limit_reads:LimitReadsPass",
+    "expect-runs": "lamina.passes.loop.expect_runs:ExpectRunsPass",
     "loop-cse": "lamina.passes.loop.loop_cse:LoopCsePass",
     "choose-layouts": "lamina.passes.loop.choose_layouts:ChooseLayoutsPass",
     "apply-layouts": "lamina.passes.loop.apply_layouts:ApplyLayoutsPass",

@@ -3,11 +3,12 @@
 from math import nan
 
 from xdsl.dialects import vector
-from xdsl.dialects.builtin import MemRefType, f32, f64
+from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import Operation, SSAValue
 
 from lamina.codegen.llvm_emitter import memory, types
 from lamina.codegen.llvm_emitter.arith import fastmath
+from lamina.codegen.llvm_emitter.gather import gather, masked_load
 from lamina.codegen.llvm_emitter.writer import Emitter, FunctionWriter, unsupported
 from lamina.dialects.loop.compress import CompressOp
 from lamina.dialects.loop.scheduled import GatherOp
@@ -77,23 +78,11 @@ def _stream(
 
 
 def _masked_load(w: FunctionWriter, op: vector.MaskedLoadOp) -> None:
-    """With AVX-512 what is loaded must not become an operand in memory of a masked multiply-add.
-
-    LLVM 22.1 takes the load out of that again where a register is to be kept (`unfoldMemoryOperand`
-    of two-address instructions), without its mask: it reads whole vectors, beyond an argument.
-    """
     element, count = types.element_of(op.result.type), types.lanes(op.result.type)
     pointer = memory.address(w, op.base, op.indices)
     bits = types.scalar_type(element) == "i1"
-    type_ = types.vector_of(types.memory_scalar(element), count)
     start = memory.bits_to_bytes(w, w.value(op.pass_thru), count) if bits else w.value(op.pass_thru)
-    name = f"llvm.masked.load.{types.mangled(type_)}.p0"
-    w.module.declare(name, type_, f"ptr, <{count} x i1>, {type_}")
-    where = f"ptr align {types.memory_bytes(element)} {pointer}"
-    value = w.call(name, type_, f"{where}, {w.typed(op.mask)}, {type_} {start}")
-    whole = element in (f32, f64) and 8 * count * types.memory_bytes(element) in (128, 256, 512)
-    if whole and w.module.target.has("avx512vl"):
-        value = w.emit(f'call {type_} asm "", "=v,0"({type_} {value})')
+    value = masked_load(w, pointer, op.result.type, w.value(op.mask), start)
     w.bind(op.result, memory.bytes_to_bits(w, value, count) if bits else value)
 
 
@@ -152,23 +141,6 @@ def _opaque_mask(w: FunctionWriter, mask: str, count: int) -> str:
     if count < 64:
         word = w.emit(f"trunc i64 {word} to {bits}")
     return w.emit(f"bitcast {bits} {word} to {type_}")
-
-
-def _gather(w: FunctionWriter, op: GatherOp) -> None:
-    element, count = types.element_of(op.result.type), types.lanes(op.result.type)
-    pointer = memory.address(w, op.ref, op.indices)
-    scalar = types.memory_scalar(element)
-    bits = types.scalar_type(element) == "i1"
-    type_ = types.vector_of(scalar, count)
-    start = w.value(op.pass_thru)
-    if bits:
-        start = memory.bits_to_bytes(w, start, count)
-    pointers = w.emit(f"getelementptr {scalar}, ptr {pointer}, {w.typed(op.offsets)}")
-    name = f"llvm.masked.gather.{types.mangled(type_)}.v{count}p0"
-    w.module.declare(name, type_, f"<{count} x ptr>, <{count} x i1>, {type_}")
-    where = f"<{count} x ptr> align {types.memory_bytes(element)} {pointers}"
-    value = w.call(name, type_, f"{where}, {w.typed(op.mask)}, {type_} {start}")
-    w.bind(op.result, memory.bytes_to_bits(w, value, count) if bits else value)
 
 
 def _compress(w: FunctionWriter, op: CompressOp) -> None:
@@ -346,6 +318,6 @@ EMITTERS: dict[type[Operation], Emitter] = {
     vector.ExtractOp: _extract,
     vector.InsertOp: _insert,
     vector.BitcastOp: _bitcast,
-    GatherOp: _gather,
+    GatherOp: gather,
     CompressOp: _compress,
 }

@@ -135,6 +135,10 @@ class SizeOp(IRDLOperation):
             raise VerifyException(f"loop.size {self.place.value.data}: the nest has {count} sizes")
 
 
+RUNS = "lamina.runs"
+"""Of indirect reads: places are mostly neighbours, which are read at once (`expect-runs`)."""
+
+
 @op_definition
 class ReadOp(IRDLOperation):
     """An indirect read of a source inside a nest's body; indices are checked at run time.

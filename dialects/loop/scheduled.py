@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, VectorType
+from xdsl.dialects.builtin import IndexType, IntegerAttr, MemRefType, UnitAttr, VectorType
 from xdsl.ir import Attribute, SSAValue
 from xdsl.irdl import (
     IRDLOperation,
@@ -25,7 +25,8 @@ from lamina.dialects.plain_ops import init_plain
 class GatherOp(IRDLOperation):
     """Reads one element per lane from the address of `base[indices]` plus an element offset.
 
-    Lanes whose mask is off read nothing and give the lane of `pass`.
+    Lanes whose mask is off read nothing and give the lane of `pass`. Where `runs` are expected,
+    elements that lie side by side, in this order or the other, are read at once.
     `%v = loop.gather %m[%i, %j][%offsets], %mask, %pass : memref<8x4xf32>, vector<16xi64>,
     vector<16xf32>`
     """
@@ -36,8 +37,10 @@ class GatherOp(IRDLOperation):
     offsets = operand_def(VectorType)
     mask = operand_def(VectorType)
     pass_thru = operand_def(VectorType)
+    runs = opt_prop_def(UnitAttr)
     result = result_def(VectorType)
     traits = traits_def(MemoryReadEffect())
+    irdl_options = (ParsePropInAttrDict(),)
     assembly_format = (
         "$ref `[` $indices `]` `[` $offsets `]` `,` $mask `,` $pass_thru attr-dict `:` "
         "type($ref) `,` type($offsets) `,` type($mask) `,` type($pass_thru) `->` type($result)"
@@ -50,8 +53,11 @@ class GatherOp(IRDLOperation):
         offsets: SSAValue,
         mask: SSAValue,
         pass_thru: SSAValue,
+        *,
+        runs: bool = False,
     ) -> None:
-        init_plain(self, [ref, *indices, offsets, mask, pass_thru], [pass_thru.type])
+        operands = [ref, *indices, offsets, mask, pass_thru]
+        init_plain(self, operands, [pass_thru.type], {"runs": UnitAttr()} if runs else None)
 
     def verify_(self) -> None:
         assert isinstance(self.ref.type, MemRefType)

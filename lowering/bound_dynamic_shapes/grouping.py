@@ -8,10 +8,12 @@ For an op that knows nothing of groups its elements are moved together.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 
 from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.records import record
+from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
 from lamina.lowering.bound_dynamic_shapes.regrouping import regrouped
 from lamina.lowering.bound_dynamic_shapes.size_runs import (
@@ -134,8 +136,44 @@ def _staying(tensor: Bounded, run: Run, sizes: Sequence[Number]) -> _Staying | N
 
 def moved_together(grouped: Grouped, b: BoundBuilder) -> Bounded:
     """The tensor without groups: elements stand in front of all padding."""
+    turned = _before_it_was_turned(grouped)
+    if turned is not None:
+        source, order = turned
+        moved = moved_together(source, b)
+        value = b("permute.default", moved.value, order)
+        return Bounded(value, tuple(moved.sizes[dim] for dim in order))
     sizes = [b.elements(grouped.tensor, dims) for dims in grouped.dims]
     return regrouped(grouped.tensor, sizes, b)
+
+
+def _before_it_was_turned(grouped: Grouped) -> tuple[Grouped, list[int]] | None:
+    """What a permutation made the tensor of, and in which order it has taken its groups; None where
+    nothing is gained by moving elements before it.
+
+    Whole rows behind a group are read at once, where elements that a turned tensor has side by side
+    would be looked up one by one.
+    """
+    op = grouped.tensor.value.owner
+    if not isinstance(op, SchemaOp) or op.name != "aten.permute.default":
+        return None
+    order: list[int] = op.arg("dims")
+    taken = [order[dims.start : dims.stop] for dims in grouped.dims]
+    if any(dims != list(range(dims[0], dims[0] + len(dims))) for dims in taken):
+        return None
+    places = sorted(range(len(taken)), key=lambda place: taken[place])
+    sizes: list[Count] = [None] * len(order)
+    for dim, source in enumerate(order):
+        sizes[source] = grouped.tensor.sizes[dim]
+    source = Grouped(Bounded(op.operands[0], tuple(sizes)), tuple(len(taken[p]) for p in places))
+    if _run_behind(source) <= _run_behind(grouped):
+        return None
+    return source, [places.index(place) for place in range(len(taken))]
+
+
+def _run_behind(grouped: Grouped) -> int:
+    """How many elements lie side by side behind the last group of several dimensions."""
+    last = max((dims.stop for dims in grouped.dims if len(dims) > 1), default=0)
+    return prod(grouped.tensor.shape[last:])
 
 
 def move_together(op: Operation, b: BoundBuilder) -> None:

@@ -28,9 +28,26 @@ def _contracted(
     b.require_equal(left, right, "the sizes to sum over differ")
     extent = min(one.shape[last], other.shape[place])
     return (
-        b.resized(b.filled(one, 0, [last]), last, extent),
-        b.resized(b.filled(other, 0, [place]), place, extent),
+        b.resized(_zero_behind(one, last, other, b), last, extent),
+        b.resized(_zero_behind(other, place, one, b), place, extent),
     )
+
+
+def _zero_behind(tensor: Bounded, dim: int, by: Bounded, b: BoundBuilder) -> SSAValue:
+    """An operand of a product with zeros in the padding of a dimension.
+
+    One that seems to be the other operand turned gets them before: they are one tensor then, which
+    is made once.
+    """
+    op = tensor.value.owner
+    if not isinstance(op, SchemaOp) or op.name != "aten.permute.default":
+        return b.filled(tensor, 0, [dim])
+    order: list[int] = op.arg("dims")
+    sizes = tuple(tensor.sizes[order.index(source)] for source in range(tensor.rank))
+    source = Bounded(op.operands[0], sizes)
+    if (source.shape, source.dynamic_dims) != (by.shape, by.dynamic_dims):
+        return b.filled(tensor, 0, [dim])
+    return b("permute.default", b.filled(source, 0, [order[dim]]), order)
 
 
 @takes_groups

@@ -111,6 +111,7 @@ _OF_OPEN_NESTS = frozenset(
         "functionalize",
         "inline-calls",
         "limit-reads",
+        "expect-runs",
         "split-places",
         "limit-sizes",
         "loop-cse",

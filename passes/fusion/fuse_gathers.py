@@ -154,7 +154,9 @@ def _compute_at(
     ):
         indices = [linear_value(add, form, position.__getitem__) for form in forms]
         limits = [None if form.pure_dim is None else ends[form.pure_dim] for form in forms]
-        mapping[argument] = add(ReadOp(source, indices, limits))
+        made = ReadOp(source, indices, limits)
+        made.attributes.update(read.attributes)
+        mapping[argument] = add(made)
     mapping.update(zip(producer.block.args[count:], arguments[count:], strict=True))
     for inner in producer.block.ops:
         if isinstance(inner, YieldOp):

@@ -41,6 +41,7 @@ def look_up_in_order(nest: GenericOp, number: int, source: SSAValue, order: Sequ
         limits = read.limit_of_each
         indices = [read.indices[axis] for axis in order]
         moved = ReadOp(new, indices, [limits[axis] for axis in order])
+        moved.attributes.update(read.attributes)
         moved.location = read.location
         nest.block.insert_op_before(moved, read)
         replace_uses(read.result, moved.result)

@@ -25,7 +25,7 @@ from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.loop import GatherOp, IndexOp, ReadOp, YieldOp
 from lamina.dialects.loop.access import row_major_strides
-from lamina.dialects.loop.body_ops import out_of_range
+from lamina.dialects.loop.body_ops import RUNS, out_of_range
 from lamina.dialects.loop.memory_ops import load_op, vector_load_op
 from lamina.dialects.loop.vector_arith import VECTOR_FORMS, SelectOp
 from lamina.dialects.op_accessors import first_result, operands_of
@@ -251,9 +251,9 @@ class Body:
             steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
             varying = emit.add(arith.AddiOp(varying, steps))
         where = Elements(memory, base, scale, self.lanes, mask)
-        self.values[op.result] = (
-            load(emit, where) if varying is None else Lane(gather(emit, where, varying), False)
-        )
+        runs = RUNS in op.attributes
+        made = None if varying is None else gather(emit, where, varying, runs=runs)
+        self.values[op.result] = load(emit, where) if made is None else Lane(made, False)
 
     def _check(
         self,
@@ -263,8 +263,7 @@ class Body:
         limit: SSAValue | None,
         mask: SSAValue | None,
     ) -> Lane:
-        """Assert that an index is inside `[0, extent)`, and below its limit, if it has one; returns
-        it clamped to a safe value."""
+        """Assert that an index is inside `[0, extent)`, and below its limit; returns a safe one."""
         self.materialize(emit, index)
         end = self._end(emit, extent, limit)
         uniform = self.values[index].uniform and end.uniform
@@ -354,12 +353,18 @@ def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lan
 
 
 def gather(
-    emit: Emitter, where: Elements, offsets: SSAValue, passing: SSAValue | None = None
+    emit: Emitter,
+    where: Elements,
+    offsets: SSAValue,
+    passing: SSAValue | None = None,
+    *,
+    runs: bool = False,
 ) -> SSAValue:
-    """Read one element per lane, at `offsets` from the first one instead of the stride."""
+    """Read one element per lane, at `offsets` from the first one; `runs` of neighbours at once."""
     mask = where.mask or emit.splat(number_attribute(1, i1), where.lanes)
     passing = passing or emit.splat(number_attribute(0, where.element), where.lanes)
-    return emit.add(GatherOp(where.memory, [emit.value(where.at)], offsets, mask, passing))
+    at = [emit.value(where.at)]
+    return emit.add(GatherOp(where.memory, at, offsets, mask, passing, runs=runs))
 
 
 def vector_reduce(value: SSAValue, combiner: str) -> Operation:

@@ -53,6 +53,8 @@ CASES: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] = {
         lambda g, i: torch.ops.aten.embedding_dense_backward(g, i, 20, -1, False),
         _indices,
     ),
+    "products of joined rows": (lambda x, y: x.view(-1, WIDTH).T @ x.view(-1, WIDTH), _two),
+    "of two": (lambda x, y: x.view(-1, WIDTH).T @ (2 * y.view(-1, WIDTH)), _two),
     "chosen from a source": (lambda x, m, y: x.masked_scatter(m, y), _chosen),
 }
 

@@ -82,3 +82,33 @@ func.func @main(%x: tensor<?x?x2xf32> {lamina.dims = [#lamina.size<h in [1, 16]>
   %2 = aten.view.default(%x, size = [%n, 3]) : (tensor<?x?x2xf32>, i64) -> tensor<?x3xf32>
   func.return %2 : tensor<?x3xf32>
 }
+
+// -----
+
+// Rows are moved before they are turned, and are zero from the number of them on: both operands are of one tensor.
+// CHECK-LABEL: @main
+// CHECK:         aten.index_select.default({{%\S+}}, dim = 0, index = {{%\S+}}) : (tensor<64x4xf32>, tensor<64xi64>) -> tensor<64x4xf32>
+// CHECK:         [[ROWS:%\S+]] = aten.where.self({{.*}}) : (tensor<64x1xi1>, tensor<64x4xf32>, tensor<f32>) -> tensor<64x4xf32>
+// CHECK:         aten.permute.default([[ROWS]], dims = [1, 0])
+// CHECK-NOT:     tensor<4x4x16xf32>
+func.func @main(%x: tensor<?x?x4xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<n in [1, 16]>]}) -> tensor<4x4xf32> {
+  %c4 = arith.constant 4 : i64
+  %r = aten.view.default(%x, size = [-1, %c4]) : (tensor<?x?x4xf32>, i64) -> tensor<?x4xf32>
+  %t = aten.t.default(%r) : (tensor<?x4xf32>) -> tensor<4x?xf32>
+  %y = aten.mm.default(%t, %r) : (tensor<4x?xf32>, tensor<?x4xf32>) -> tensor<4x4xf32>
+  func.return %y : tensor<4x4xf32>
+}
+
+// -----
+
+// What has been turned so that channels are innermost is moved as it is, whole rows of these.
+// CHECK-LABEL: @main
+// CHECK:         [[TURNED:%\S+]] = aten.permute.default(%x, dims = [1, 2, 0])
+// CHECK:         [[ROWS:%\S+]] = aten.reshape.default([[TURNED]], shape = [64, 4])
+// CHECK:         aten.index_select.default([[ROWS]], dim = 0, index = {{%\S+}}) : (tensor<64x4xf32>, tensor<64xi64>) -> tensor<64x4xf32>
+func.func @main(%x: tensor<4x?x?xf32> {lamina.dims = [#lamina.size<h in [1, 4]>, #lamina.size<w in [1, 16]>]}) -> tensor<?x4xf32> {
+  %c4 = arith.constant 4 : i64
+  %r = aten.view.default(%x, size = [%c4, -1]) : (tensor<4x?x?xf32>, i64) -> tensor<4x?xf32>
+  %t = aten.t.default(%r) : (tensor<4x?xf32>) -> tensor<?x4xf32>
+  func.return %t : tensor<?x4xf32>
+}
