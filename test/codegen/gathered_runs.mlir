@@ -1,4 +1,4 @@
-// RUN: lamina-opt %s -t llvmir --split-input-file | filecheck %s
+// RUN: lamina-opt %s -t llvmir | filecheck %s
 
 // Lanes that may be neighbours are compared: one load of them, one of them in reverse, or each for itself.
 // CHECK-LABEL: define internal void @runs
@@ -26,13 +26,6 @@ func.func private @runs(%m: memref<4x8xf32> {llvm.noalias}, %offsets: memref<8xi
   func.return
 }
 
-func.func @main(%m: memref<4x8xf32>, %offsets: memref<8xi32>, %bits: memref<8xi1>, %out: memref<8xf32>) attributes {lamina.entry} {
-  func.call @runs(%m, %offsets, %bits, %out) : (memref<4x8xf32>, memref<8xi32>, memref<8xi1>, memref<8xf32>) -> ()
-  func.return
-}
-
-// -----
-
 // Where none are expected nothing is compared.
 // CHECK-LABEL: define internal void @lanes
 // CHECK-NOT:     icmp
@@ -48,7 +41,8 @@ func.func private @lanes(%m: memref<4x8xf32> {llvm.noalias}, %offsets: memref<8x
   func.return
 }
 
-func.func @main(%m: memref<4x8xf32>, %offsets: memref<8xi64>, %out: memref<8xf32>) attributes {lamina.entry} {
-  func.call @lanes(%m, %offsets, %out) : (memref<4x8xf32>, memref<8xi64>, memref<8xf32>) -> ()
+func.func @main(%m: memref<4x8xf32>, %offsets: memref<8xi32>, %bits: memref<8xi1>, %wide: memref<8xi64>, %out: memref<8xf32>) attributes {lamina.entry} {
+  func.call @runs(%m, %offsets, %bits, %out) : (memref<4x8xf32>, memref<8xi32>, memref<8xi1>, memref<8xf32>) -> ()
+  func.call @lanes(%m, %wide, %out) : (memref<4x8xf32>, memref<8xi64>, memref<8xf32>) -> ()
   func.return
 }

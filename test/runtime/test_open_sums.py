@@ -43,12 +43,12 @@ def test_equals_torch(compiled: Any, size: tuple[int, int]) -> None:
 
 
 def test_what_is_multiplied_ends_at_what_counts(compiled: Any) -> None:
-    """In blocks of the sum; so do the rows that are turned for it."""
+    """In blocks of the sum; so do the rows that are moved together, once for both operands."""
     version = next(v for v in compiled.sizes if not v.is_exact)
     lines = version.compiled.ir("bufferized").split("\n")
     nests = [line for line in lines if "loop.generic" in line]
     (product,) = (line for line in nests if "prims.contract" in line)
     assert "terms = " in product
     assert "lamina.cut" in product
-    (turned,) = (line for line in nests if f"in [{WIDTH}, 4096]" in line)
-    assert "live = [48, arg" in turned
+    (moved,) = (line for line in nests if f"in [4096, {WIDTH}]" in line)
+    assert "rows = [d0], live = [arg" in moved
