@@ -94,7 +94,7 @@ Ways = Mapping[str, str]
 
 @mutable_record
 class Tried:
-    """A program behind `bound-dynamic-shapes`, for sizes up to bounds; None once it was taken."""
+    """A program behind `bound-dynamic-shapes`, for sizes up to bounds; None once asked for."""
 
     bounds: Mapping[str, int]
     module: ModuleOp | None
@@ -113,12 +113,15 @@ class Padding:
     tried: Tried | None = None
 
     def taken(self, bounds: Mapping[str, int]) -> ModuleOp | None:
-        """What was tried, if it has these bounds; it belongs to the caller, who may change it."""
+        """What was tried, if it has these bounds; it belongs to the caller, who may change it.
+
+        It is kept for the first who asks, and for nobody behind that.
+        """
         tried = self.tried
-        if tried is None or dict(tried.bounds) != dict(bounds):
+        if tried is None:
             return None
         module, tried.module = tried.module, None
-        return module
+        return module if dict(tried.bounds) == dict(bounds) else None
 
 
 LikelyBounds = Callable[[Padding], Mapping[str, int]]

@@ -145,7 +145,7 @@ def padded_program(
     A program at `aten` is padded there, one of a lower layer as loops. Raises UnsupportedError for
     ops that take no padding, and for programs with sizes for which stages pay more than room does.
     """
-    tried = None if numbers else padding.taken(bounds)
+    tried = padding.taken({} if numbers else bounds)
     if tried is not None:
         run_pipeline(tried, passes_behind_bounds(), Context())
         return _with_room(tried)

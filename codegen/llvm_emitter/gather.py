@@ -67,7 +67,8 @@ def _lanes(w: FunctionWriter, op: GatherOp, pointer: str, start: str) -> str:
 
 
 def _run_or_lanes(w: FunctionWriter, op: GatherOp, pointer: str, start: str) -> str:
-    """Sixteen lanes side by side take a load for some 40 cycles; to compare their offsets, four."""
+    """Sixteen lanes side by side take a load for some 40 cycles; to compare their offsets, four (a
+    Zen 4)."""
     _, type_, _ = _memory_type(op)
     count = types.lanes(op.result.type)
     offsets, given = types.vector_of("i64", count), w.value(op.offsets)

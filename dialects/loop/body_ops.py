@@ -9,6 +9,7 @@ from xdsl.dialects.builtin import (
     IntegerAttr,
     MemRefType,
     TensorType,
+    UnitAttr,
 )
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 from xdsl.irdl import (
@@ -208,6 +209,10 @@ class ReadOp(IRDLOperation):
             )
         if self.result.type != self.source.type.element_type:
             raise VerifyException(f"loop.read of {self.source.type} gives {self.result.type}")
+        if not isinstance(self.attributes.get(RUNS, UnitAttr()), UnitAttr):
+            raise VerifyException(
+                f"{RUNS} = {self.attributes[RUNS]}: it stands there alone, or not"
+            )
 
     def print(self, printer: Printer) -> None:
         def print_index(index: tuple[SSAValue, SSAValue | None]) -> None:

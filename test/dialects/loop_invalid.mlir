@@ -100,6 +100,19 @@ func.func @read(%t: tensor<8x2xf32>) -> tensor<8xf32> {
 
 // -----
 
+func.func @runs(%t: tensor<8xf32>) -> tensor<8xf32> {
+  %r = loop.generic (d0) in [8] sources(%t : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
+  ^bb0(%table: tensor<8xf32>):
+    %i = loop.index 0 : index
+    %v = loop.read %table[%i] {lamina.runs = 3 : i64} : tensor<8xf32>
+    loop.yield %v : f32
+  }
+  func.return %r : tensor<8xf32>
+}
+// CHECK: lamina.runs = 3 : i64: it stands there alone, or not
+
+// -----
+
 func.func @limits(%t: tensor<8xf32>) -> tensor<8xf32> {
   %r = loop.generic (d0) in [8] sources(%t : tensor<8xf32>) writes([d0] store : tensor<8xf32>) {
   ^bb0(%table: tensor<8xf32>):

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-
-torch: Any = pytest.importorskip("torch")
+import torch
 
 WIDTHS = (1, 2, 7, 16, 17, 31, 32, 70)
 KINDS = ("float32", "float64", "bfloat16", "int64", "int32", "int8", "bool")

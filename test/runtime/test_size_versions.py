@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 
 import pytest
+from xdsl.dialects.builtin import ModuleOp
 
 from lamina.dialects.errors import InputError, UnsupportedError
 from lamina.dialects.sizes import Range, SizeName
-from lamina.lowering.choose_padding import Padding
-from lamina.runtime.size_versions import VARYING, Versions
+from lamina.lowering.choose_padding import Padding, Tried
+from lamina.runtime.size_versions import VARYING, MakePadded, Versions
 
 
 def test_sizes_with_room_in_a_version_need_no_other() -> None:
@@ -22,14 +23,7 @@ def test_sizes_with_room_in_a_version_need_no_other() -> None:
 
     names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "m")}
     padding = Padding({"n": "rows", "m": "masked"}, largest=largest)
-    versions = Versions(
-        names,
-        lambda sizes: None,
-        lambda sizes, numbers, padding: None,
-        lambda likely: padding,
-        "padded",
-        len,
-    )
+    versions = _versions(names, padding, "padded")
     made = versions.find({"n": 3, "m": 7})
     assert (dict(made.sizes), len(asked)) == ({"n": 1024, "m": 256}, 1)
     assert versions.find({"n": 1000, "m": 256}) is made
@@ -49,14 +43,7 @@ def test_room_that_the_program_does_not_fit_is_not_made(policy: str) -> None:
 
     names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "m")}
     padding = Padding({"n": "masked", "m": "exact"}, "of m", largest=largest)
-    versions = Versions(
-        names,
-        dict,
-        lambda sizes, numbers, padding: None,
-        lambda likely: padding,
-        policy,
-        lambda sizes: 1,
-    )
+    versions = _versions(names, padding, policy)
     if policy == "padded":
         with pytest.raises(UnsupportedError):
             versions.find({"n": 3, "m": 7})
@@ -76,9 +63,7 @@ def test_steady_sizes_are_numbers_until_another_comes() -> None:
     def padded(sizes: object, numbers: Collection[str], padding: Padding) -> None:
         made.append(list(numbers))
 
-    versions = Versions(
-        names, dict, padded, lambda likely: padding, VARYING, lambda sizes: 1, ["f"]
-    )
+    versions = _versions(names, padding, VARYING, padded, ["f"])
     first = versions.find({"n": 3, "f": 128})
     assert dict(first.sizes) == {"n": 1024, "f": 128}
     assert versions.find({"n": 700, "f": 128}) is first
@@ -97,9 +82,7 @@ def test_steady_sizes_that_are_no_numbers_are_padded() -> None:
         if numbers:
             raise UnsupportedError("an op", "takes no number there")
 
-    versions = Versions(
-        names, dict, padded, lambda likely: padding, VARYING, lambda sizes: 1, ["f"]
-    )
+    versions = _versions(names, padding, VARYING, padded, ["f"])
     assert dict(versions.find({"n": 3, "f": 128}).sizes) == {"n": 1024, "f": 1024}
 
 
@@ -107,14 +90,32 @@ def test_steady_sizes_that_are_no_numbers_are_padded() -> None:
 def test_other_policies_have_no_steady_sizes(policy: str) -> None:
     names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "f")}
     padding = Padding({"n": "rows", "f": "rows"}, largest=lambda sizes: 1)
-    versions = Versions(
-        names,
-        dict,
-        lambda sizes, numbers, padding: None,
-        lambda likely: padding,
-        policy,
-        lambda sizes: 1,
-        ["f"],
-    )
+    versions = _versions(names, padding, policy, steady=["f"])
     versions.find({"n": 4, "f": 128})
     assert dict(versions.find({"n": 3, "f": 127}).sizes) == {"n": 1024, "f": 1024}
+
+
+def test_what_was_tried_is_for_the_first_who_asks() -> None:
+    """Others would change the same program, and nobody keeps one that fits no version."""
+    one, other = ModuleOp([]), ModuleOp([])
+    padding = Padding({"n": "rows"}, tried=Tried({"n": 64}, one))
+    assert padding.taken({"n": 64}) is one
+    assert padding.taken({"n": 64}) is None
+    padding = Padding({"n": "rows"}, tried=Tried({"n": 64}, other))
+    assert padding.taken({"n": 256}) is None
+    assert padding.taken({"n": 64}) is None
+
+
+def _nothing(sizes: Mapping[str, int], numbers: Collection[str], padding: Padding) -> None:
+    """What a padded version is made of, of which nothing is asked."""
+
+
+def _versions(
+    names: Mapping[str, SizeName],
+    padding: Padding,
+    policy: str,
+    padded: MakePadded = _nothing,
+    steady: Collection[str] = (),
+) -> Versions:
+    """Versions of a program that is padded so, none of whose arguments has elements."""
+    return Versions(names, dict, padded, lambda likely: padding, policy, lambda sizes: 1, steady)
