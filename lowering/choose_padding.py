@@ -85,7 +85,9 @@ class ChoosePaddingPass(ModulePass):
     name = "choose-padding"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        choose_padding(op)
+        main, found = _main(op), choose_padding(op)
+        if main is not None and found.ways:
+            set_padding(main, found.ways)
 
 
 Ways = Mapping[str, str]
@@ -134,10 +136,11 @@ UNKNOWN = Padding()
 def choose_padding(
     module: ModuleOp, likely: LikelyBounds | None = None, *, verified: bool = False
 ) -> Padding:
-    """Writes `lamina.padding` of `@main` of a program at `aten`, or of loops, in place.
+    """What `lamina.padding` of `@main` of a program at `aten`, or of loops, should say.
 
-    With `likely` bounds, which have those of all its sizes, the program is one at `aten`; it may be
-    known to be `verified`. Raises InputError where it needs sizes to be equal which need not be.
+    The program stays as it is. With `likely` bounds, which have those of all its sizes, it is one
+    at `aten`; it may be known to be `verified`. Raises InputError where it needs sizes to be equal
+    which need not be.
     """
     main = _main(module)
     if main is None or not has_open_sizes(main):
@@ -165,7 +168,6 @@ def choose_padding(
     ways = {n: tried.way(n) if n in padded else EXACT for n in names} | given
     if padded != [n for n in names if ways[n] != EXACT]:
         ways = dict.fromkeys(names, EXACT)
-    set_padding(main, ways)
     kept = tried.kept if guess == ways else None
     if padded != largest.padded:
         largest = _Largest(module, padded)

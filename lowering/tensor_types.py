@@ -18,6 +18,7 @@ from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
 from lamina.dialects.sizes import UndecidedSizeError
+from lamina.dialects.type_shapes import shape_of_type
 
 
 def tensor_type(value: SSAValue) -> TensorType:
@@ -29,7 +30,7 @@ def tensor_type(value: SSAValue) -> TensorType:
 
 def shape_of(value: SSAValue) -> list[int]:
     """The static shape; a dynamic dimension is refused."""
-    shape = list(tensor_type(value).get_shape())
+    shape = list(shape_of_type(tensor_type(value)))
     if DYNAMIC_INDEX in shape:
         raise UnsupportedError(_maker(value), f"dynamic dimensions in {value.type}")
     return shape

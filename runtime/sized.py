@@ -115,7 +115,7 @@ def padding_of_program(
     first would have. It may be known that the program is `verified`."""
     layer = layer_of(module)
     if layer == "aten":
-        return choose_padding(module.clone(), likely, verified=verified)
+        return choose_padding(module, likely, verified=verified)
     try:
         return choose_padding(loops_of(module))
     except LaminaError as error:  # what its loops need to be known is known in each version

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from xdsl.dialects.builtin import MemRefType, TensorType
-from xdsl.ir import Attribute, SSAValue
+from xdsl.ir import SSAValue
 from xdsl.ir.affine import AffineMap
 
 from lamina.dialects.identity_cache import once_an_object
@@ -15,19 +14,14 @@ from lamina.dialects.loop.linear import Linear, linear
 from lamina.dialects.loop.packing import in_matrix_tiles, is_packed
 from lamina.dialects.loop.segments import SEGMENTS, left_out_by, used_dims_of, words_of
 from lamina.dialects.op_accessors import operands_of
+from lamina.dialects.type_shapes import shape_of_type
 
 Forms = tuple[Linear, ...]
 
 
 def shape_of(value: SSAValue) -> tuple[int, ...]:
     """The static shape of a tensor or memref value."""
-    return _shape(value.type)
-
-
-@once_an_object
-def _shape(kind: Attribute) -> tuple[int, ...]:
-    assert isinstance(kind, TensorType | MemRefType)
-    return tuple(kind.get_shape())
+    return shape_of_type(value.type)
 
 
 def row_major_strides(shape: Sequence[int]) -> tuple[int, ...]:

@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
 from lamina.dialects.records import mutable_record, record
+from lamina.dialects.type_shapes import shape_of_type
 from lamina.lowering.tensor_types import shape_of
 
 Count: TypeAlias = SSAValue | None
@@ -163,7 +164,7 @@ class State:
 
 def is_dynamic(kind: Attribute) -> bool:
     """Whether a type is a tensor with a dimension that only the data tell."""
-    return isinstance(kind, TensorType) and DYNAMIC_INDEX in kind.get_shape()
+    return isinstance(kind, TensorType) and DYNAMIC_INDEX in shape_of_type(kind)
 
 
 def is_number(kind: Attribute) -> bool:

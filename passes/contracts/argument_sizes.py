@@ -26,6 +26,7 @@ from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.nearest_ops import nearest
 from lamina.dialects.sizes import Extent, Range, Size, SizeAttr, SizeName, SizeText, telling
+from lamina.dialects.type_shapes import shape_of_type
 from lamina.passes.contracts.declared import ARGUMENT, RESULT, Declared, arguments_of
 from lamina.passes.refusal import invalid
 
@@ -133,7 +134,7 @@ def _extents(declared: Declared) -> Sequence[int]:
     """Those of a tensor; the one that a number is."""
     kind = declared.type
     if isinstance(kind, TensorType | MemRefType):
-        return kind.get_shape()
+        return shape_of_type(kind)
     return (-1,) if is_size(declared) else ()
 
 

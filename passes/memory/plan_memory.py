@@ -33,6 +33,7 @@ from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.scalar_ops import constant_op
 from lamina.dialects.op_disposal import replace
 from lamina.dialects.records import mutable_record, record
+from lamina.dialects.type_shapes import shape_of_type
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.memory.in_place import in_place_pairs
@@ -122,7 +123,7 @@ def byte_size(kind: MemRefType) -> int:
     bits = getattr(kind.element_type, "bitwidth", None)
     if bits is None:
         bits = 2 * kind.element_type.element_type.bitwidth  # pyright: ignore - complex
-    return prod(kind.get_shape()) * max(1, bits // 8)
+    return prod(shape_of_type(kind)) * max(1, bits // 8)
 
 
 def _plan(function: func.FuncOp, pairs: InPlacePairs) -> None:

@@ -20,6 +20,7 @@ from xdsl.ir import Block
 from lamina.codegen.target import Target
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.team import BarrierOp, SingleOp, TeamOp
+from lamina.dialects.records import record
 from lamina.passes.cost.team_cost import (
     LONGEST_SINGLE,
     least_paying,
@@ -85,7 +86,20 @@ def _runs(block: Block, kernels: dict[str, Kernel], memory: EntryMemory) -> list
     return runs
 
 
-def teams_of(run: Sequence[Call], target: Target) -> list[list[Call]]:
+@record
+class Team:
+    """Calls that one team runs, and the numbers of those that a barrier stands in front of."""
+
+    calls: Sequence[Call]
+    barriers: frozenset[int]
+
+    @staticmethod
+    def of(calls: Sequence[Call]) -> Team:
+        """With barriers where calls touch what others write."""
+        return Team(calls, frozenset(_barriers(calls)))
+
+
+def teams_of(run: Sequence[Call], target: Target) -> list[Team]:
     """The parts of a run that a team is worth starting for; each begins and ends in parallel."""
     parts: list[list[Call]] = []
     waiting: list[Call] = []
@@ -98,41 +112,47 @@ def teams_of(run: Sequence[Call], target: Target) -> list[list[Call]]:
         else:
             parts.append([call])
         waiting = []
-    return [part for part in parts if _pays(part, target)]
+    return [team for part in parts if _pays(team := Team.of(part), target)]
 
 
-def _pays(part: Sequence[Call], target: Target) -> bool:
-    times = [call.kernel.nanoseconds for call in part if call.kernel.shared]
+def _pays(team: Team, target: Target) -> bool:
+    times = [call.kernel.nanoseconds for call in team.calls if call.kernel.shared]
     work = sum(time or 0 for time in times)
-    return None in times or team_pays(work, len(_barriers(part)), target)
+    return None in times or team_pays(work, len(team.barriers), target)
 
 
 def _barriers(part: Sequence[Call]) -> set[int]:
     """The numbers of the calls that a barrier stands in front of."""
     found: set[int] = set()
-    pending: list[tuple[Call, Access]] = []
+    written: list[tuple[Call, Access]] = []
+    read: list[tuple[Call, Access]] = []
     # Most memory is of weights, which no call of the part writes.
     homes = {access.home for call in part for access in call.accesses if access.writes}
     everywhere = any(access.home is None for call in part for access in call.accesses)
     for number, call in enumerate(part):
         own = [a for a in call.accesses if everywhere or a.home in homes]
-        if any(must_wait(call, own, other, access) for other, access in pending):
+        writes = [access for access in own if access.writes]
+        if any(must_wait(call, own, *before) for before in written) or any(
+            must_wait(call, writes, *before) for before in read
+        ):
             found.add(number)
-            pending = []
-        pending += [(call, access) for access in own]
+            written, read = [], []
+        written += [(call, access) for access in writes]
+        read += [(call, access) for access in own if not access.writes]
     return found
 
 
-def _least_rows(part: Sequence[Call], target: Target) -> tuple[Call, int] | None:
+def _least_rows(team: Team, target: Target) -> tuple[Call, int] | None:
     """Of the call that takes longest the fewest live rows of which the team pays; None where it
     always does, or where rows end at numbers that a kernel of the team makes."""
+    part = team.calls
     shared = [call for call in part if call.kernel.shared]
     times = [call.kernel.nanoseconds or 0 for call in shared]
     call = shared[times.index(max(times))]
     if call.kernel.live is None or any(c.kernel.nanoseconds is None for c in shared):
         return None
     whole = sum(t for c, t in zip(shared, times, strict=True) if c.kernel.live is None)
-    barriers = len(_barriers(part))
+    barriers = len(team.barriers)
     if team_pays(whole, barriers, target):
         return None
     counts = {call.op.arguments[number] for number in call.kernel.live.counts}
@@ -145,21 +165,21 @@ def _least_rows(part: Sequence[Call], target: Target) -> tuple[Call, int] | None
     return (call, least) if least > 1 else None
 
 
-def _merge(part: Sequence[Call], target: Target) -> None:
-    """One team for these calls, where the last of them stands."""
+def _merge(merged: Team, target: Target) -> None:
+    """One team for its calls, where the last of them stands."""
+    part = merged.calls
     block = part[-1].op.parent
     assert block is not None
     team = TeamOp([])
-    if (found := _least_rows(part, target)) is not None:
+    if (found := _least_rows(merged, target)) is not None:
         call, least = found
         assert call.kernel.live is not None
         live, numbers = call.kernel.live.over_operands()
         team.fork_from(least, live, [call.op.arguments[number] for number in numbers])
     block.insert_op_after(team, part[-1].op)
-    barriers = _barriers(part)
     for number, call in enumerate(part):
         call.op.detach()
-        if number in barriers:
+        if number in merged.barriers:
             team.body.block.add_op(BarrierOp())
         last = team.body.block.last_op
         if call.kernel.shared:

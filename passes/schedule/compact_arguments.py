@@ -33,7 +33,6 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp
-from lamina.dialects.loop.kernel import before_reshapes
 from lamina.passes.contracts.argument_numbers import COUNTS, LIMITS
 from lamina.passes.contracts.declared import Declared, arguments_of, text_of
 from lamina.passes.contracts.entry_attributes import COMPACT
@@ -42,7 +41,7 @@ from lamina.passes.memory.bufferize import ENTRY
 from lamina.passes.schedule.call_extents import open_axes
 from lamina.passes.schedule.compact_accesses import Extents, note_extents
 from lamina.passes.schedule.derive_sizes import ProgramNumbers, numbers_of
-from lamina.passes.schedule.passed_extents import Numbers, PassedExtents
+from lamina.passes.schedule.passed_extents import Numbers, Passed, PassedExtents
 
 
 class CompactArgumentsPass(ModulePass):
@@ -56,7 +55,7 @@ class CompactArgumentsPass(ModulePass):
         candidates = {value: e for entry in entries for value, e in _candidates(entry)}
         if not candidates:
             return
-        kernels, programs = kernel_calls(op), numbers_of(op)
+        kernels, programs = Passed.by(kernel_calls(op)), numbers_of(op)
         wanted: dict[SSAValue, Numbers] = {v: _values(v, e) for v, e in candidates.items()}
         _keep_possible(wanted, kernels, programs)
         for entry in entries:
@@ -119,7 +118,7 @@ def _values(argument: BlockArgument, extents: Extents) -> Numbers:
 
 def _keep_possible(
     wanted: dict[SSAValue, Numbers],
-    kernels: Mapping[func.FuncOp, Sequence[func.CallOp]],
+    kernels: Mapping[func.FuncOp, Sequence[Passed]],
     programs: Mapping[func.FuncOp, ProgramNumbers],
 ) -> None:
     """Leave out arguments that some use needs in another layout; in place."""
@@ -132,10 +131,9 @@ def _keep_possible(
         for kernel, calls in kernels.items():
             possible = PassedExtents(kernel, calls, wanted, programs, are_buffers=False).possible()
             for call in calls:
-                bases = [before_reshapes(value) for value in call.arguments]
                 gone.update(
                     value
-                    for place, value in enumerate(bases)
+                    for place, value in enumerate(call.bases)
                     if value in wanted and place not in possible
                 )
         if not gone:

@@ -41,7 +41,6 @@ from xdsl.rewriter import Rewriter
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import ReshapeOp
 from lamina.dialects.loop.access import shape_of
-from lamina.dialects.loop.kernel import before_reshapes
 from lamina.dialects.loop.memory_ops import ALIGNMENT
 from lamina.dialects.loop.scalar_ops import constant_integer, constant_op
 from lamina.dialects.records import record
@@ -57,9 +56,7 @@ from lamina.passes.schedule.call_extents import (
 )
 from lamina.passes.schedule.derive_sizes import ProgramNumbers, numbers_of, writers_of
 from lamina.passes.schedule.limit_arguments import limits_of_arguments
-from lamina.passes.schedule.passed_extents import Numbers, PassedExtents
-
-Calls = Mapping[func.FuncOp, Sequence[func.CallOp]]
+from lamina.passes.schedule.passed_extents import Numbers, Passed, PassedExtents
 
 
 class CompactBuffersPass(ModulePass):
@@ -79,9 +76,10 @@ class CompactBuffersPass(ModulePass):
         if not wanted:
             return
         programs = numbers_of(op)
-        _keep_possible(wanted, kernels, programs)
+        passed = Passed.by(kernels)
+        _keep_possible(wanted, passed, programs)
         given: list[SSAValue] = []
-        for kernel, calls in kernels.items():
+        for kernel, calls in passed.items():
             given += PassedExtents(kernel, calls, wanted, programs, are_buffers=True).note()
         for entry in arenas:
             _keep(entry.arena, dict.fromkeys(n for n in given if _is_view(n, entry.arena)))
@@ -125,6 +123,7 @@ class _Uses:
 
     kernels: Mapping[str, func.FuncOp]
     _known: dict[str, Mapping[int, Demand]] = field(default_factory=dict[str, Mapping[int, Demand]])
+    _written: dict[tuple[str, int], bool] = field(default_factory=dict[tuple[str, int], bool])
 
     def of(self, value: SSAValue) -> list[tuple[func.CallOp, int]] | None:
         """The calls that a buffer goes to, in whatever shape, and where; None if it goes elsewhere,
@@ -143,8 +142,11 @@ class _Uses:
 
     def writes(self, call: func.CallOp, place: int) -> bool:
         """Whether a call writes an argument, or may."""
-        kernel = self.kernels[call.callee.string_value()]
-        return bool(writers_of(kernel.body.block.args[place]))
+        name = call.callee.string_value()
+        if (name, place) not in self._written:
+            arguments = self.kernels[name].body.block.args
+            self._written[name, place] = bool(writers_of(arguments[place]))
+        return self._written[name, place]
 
     def ends(self, value: SSAValue, call: func.CallOp, place: int) -> list[list[SSAValue]]:
         """For each dimension of a buffer the numbers of the program from which on a call touches
@@ -202,26 +204,31 @@ def _is_open(value: SSAValue, numbers: Numbers) -> bool:
 
 
 def _keep_possible(
-    wanted: dict[SSAValue, Numbers], kernels: Calls, programs: Mapping[func.FuncOp, ProgramNumbers]
+    wanted: dict[SSAValue, Numbers],
+    kernels: Mapping[func.FuncOp, Sequence[Passed]],
+    programs: Mapping[func.FuncOp, ProgramNumbers],
 ) -> None:
     """Leave out buffers that some use needs in another layout; in place."""
-    while True:
+    asked = kernels
+    while asked:
         gone: set[SSAValue] = set()
-        for kernel, calls in kernels.items():
+        for kernel, calls in asked.items():
             found = PassedExtents(kernel, calls, wanted, programs, are_buffers=True)
             possible = found.possible()
             for call in calls:
-                bases = [before_reshapes(argument) for argument in call.arguments]
                 gone.update(
                     base
-                    for place, base in enumerate(bases)
+                    for place, base in enumerate(call.bases)
                     if base in wanted and place not in possible
                 )
-                gone.update(_lying_otherwise(dict.fromkeys(bases), wanted))
-        if not gone:
-            return
+                gone.update(_lying_otherwise(dict.fromkeys(call.bases), wanted))
         for value in gone:
             del wanted[value]
+        asked = {
+            kernel: calls
+            for kernel, calls in kernels.items()
+            if any(not gone.isdisjoint(call.bases) for call in calls)
+        }
 
 
 def _lying_otherwise(
@@ -230,6 +237,8 @@ def _lying_otherwise(
     """Those of a call's buffers that share memory with another one, which lies otherwise."""
     views = [value for value in buffers if isinstance(value.owner, memref.ViewOp)]
     for one, other in combinations(views, 2):
+        if one not in wanted and other not in wanted:
+            continue
         same = one.type == other.type and wanted.get(one) == wanted.get(other)
         if not same and _overlap(one, other):
             yield from (value for value in (one, other) if value in wanted)

@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from math import prod
+from typing import Any
 
 from xdsl.context import Context
 from xdsl.dialects import func
@@ -234,9 +235,10 @@ def limits_of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     """The limits of all accesses to each argument of a kernel, by its place, in numbers that are
     arguments."""
     parts = parts_of(kernel)
+    scheduled = list(zip(parts, schedules_of(kernel, parts), strict=True))
     guarded = _guarded(kernel, parts)
     points: dict[Operation, Points] = {}
-    for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
+    for part, tasks in scheduled:
         if part.op is not None and runs_live_rows_only(part.op):
             points[part.op] = _points(part.op, rows_of(part.op))
         singly = rows_run_singly(part, tasks) or product_rows_run_singly(part, tasks)
@@ -248,11 +250,13 @@ def limits_of_arguments(kernel: func.FuncOp) -> Mapping[int, Demand]:
     for argument in kernel.body.block.args:
         limits = [_touched(use.operation, argument, points, guarded) for use in argument.uses]
         known = frozenset.intersection(*limits) if limits else EVERYTHING
-        found[argument.index] = known or _read_within(kernel, argument)
+        found[argument.index] = known or _read_within(kernel, scheduled, argument)
     return found
 
 
-def _read_within(kernel: func.FuncOp, argument: BlockArgument) -> Demand:
+def _read_within(
+    kernel: func.FuncOp, parts: Sequence[tuple[Part, Any]], argument: BlockArgument
+) -> Demand:
     """The limits of the first dimension of what a kernel only reads, in sums that end there too."""
     shape = shape_of(argument)
     users = [use.operation for use in argument.uses]
@@ -262,7 +266,7 @@ def _read_within(kernel: func.FuncOp, argument: BlockArgument) -> Demand:
     return frozenset(
         Limit(stride, shape[0], Reach(count))
         for count in kernel.body.block.args
-        if is_count(count) and not reads_behind(kernel, argument.index, count.index)
+        if is_count(count) and not reads_behind(kernel, parts, argument.index, count.index)
     )
 
 

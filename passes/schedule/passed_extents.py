@@ -13,6 +13,7 @@ from xdsl.dialects.builtin import ArrayAttr, DictionaryAttr
 from xdsl.ir import BlockArgument, SSAValue
 
 from lamina.dialects.loop.kernel import before_reshapes
+from lamina.dialects.records import record
 from lamina.dialects.sizes import Formula, FormulaAttr
 from lamina.passes.contracts.derived_sizes import DERIVED, multiple_of
 from lamina.passes.schedule.call_extents import dimensions_of, extents_of
@@ -22,6 +23,25 @@ from lamina.passes.schedule.derive_sizes import ProgramNumbers
 Numbers = tuple[SSAValue | None, ...]
 """For each dimension of a buffer the number of the program that is its extent in memory, or None
 for that of the type."""
+
+
+@record
+class Passed:
+    """A call of a kernel, its arguments, and what each of these is in whatever shape."""
+
+    call: func.CallOp
+    arguments: tuple[SSAValue, ...]
+    bases: tuple[SSAValue, ...]
+
+    @staticmethod
+    def by(kernels: Mapping[func.FuncOp, Sequence[func.CallOp]]) -> dict[func.FuncOp, list[Passed]]:
+        """The calls of each kernel."""
+        return {kernel: list(map(Passed._of, calls)) for kernel, calls in kernels.items()}
+
+    @staticmethod
+    def _of(call: func.CallOp) -> Passed:
+        arguments = tuple(call.arguments)
+        return Passed(call, arguments, tuple(map(before_reshapes, arguments)))
 
 
 class PassedExtents:
@@ -35,7 +55,7 @@ class PassedExtents:
     def __init__(
         self,
         kernel: func.FuncOp,
-        calls: Sequence[func.CallOp],
+        calls: Sequence[Passed],
         wanted: Mapping[SSAValue, Numbers],
         programs: Mapping[func.FuncOp, ProgramNumbers],
         *,
@@ -45,6 +65,8 @@ class PassedExtents:
         self.new: list[tuple[SSAValue, ...]] = []
         self.extents: dict[int, Extents] = {}
         self._programs, self._are_buffers = programs, are_buffers
+        if not any(base in wanted for call in calls for base in call.bases):
+            return
         for place in range(len(kernel.body.block.args)):
             passed = [_passed(call, place, wanted, programs) for call in calls]
             known = [numbers for numbers in passed if numbers is not None]
@@ -66,10 +88,10 @@ class PassedExtents:
 
     def _place(self, numbers: tuple[SSAValue, ...]) -> int | None:
         """Which argument is this number in each call; None where it is not made before."""
-        arguments = list(zip(*(call.arguments for call in self.calls), strict=True))
+        arguments = list(zip(*(passed.arguments for passed in self.calls), strict=True))
         if numbers in arguments:  # the last, which is that of live rows where sizes stand twice
             return len(arguments) - 1 - arguments[::-1].index(numbers)
-        if not all(map(self._is_ready, numbers, self.calls)):
+        if not all(map(self._is_ready, numbers, (passed.call for passed in self.calls))):
             return None
         if numbers not in self.new:
             self.new.append(numbers)
@@ -112,8 +134,8 @@ class PassedExtents:
         block, noted = self.kernel.body.block, self._all_extents()
         for numbers in self.new:
             block.insert_arg(numbers[0].type, len(block.args)).name_hint = "extent"
-            for call, number in zip(self.calls, numbers, strict=True):
-                call.operands = [*call.operands, number]
+            for passed, number in zip(self.calls, numbers, strict=True):
+                passed.call.operands = [*passed.call.operands, number]
         if self.new:
             self.kernel.update_function_type()
             arguments = self.kernel.arg_attrs
@@ -125,21 +147,20 @@ class PassedExtents:
 
 
 def _passed(
-    call: func.CallOp,
+    call: Passed,
     place: int,
     wanted: Mapping[SSAValue, Numbers],
     programs: Mapping[func.FuncOp, ProgramNumbers],
 ) -> Numbers | None:
     """The extents of an argument in the shape that a call has of it; None where an open dimension
     is split or joined there by what is no number of the program."""
-    passed = call.arguments[place]
-    value = before_reshapes(passed)
+    passed, value = call.arguments[place], call.bases[place]
     if value not in wanted:
         return None
     numbers = wanted[value]
     if passed is value:
         return numbers
-    entry = call.parent_op()
+    entry = call.call.parent_op()
     program = programs.get(entry) if isinstance(entry, func.FuncOp) else None
     dimensions = dimensions_of(passed)
     found: list[SSAValue | None] = [None] * len(dimensions)
@@ -159,7 +180,7 @@ def _otherwise(
     number: SSAValue,
     dimension: tuple[int, int],
     dimensions: Sequence[tuple[int, int]],
-    call: func.CallOp,
+    call: Passed,
     program: ProgramNumbers | None,
 ) -> tuple[SSAValue, tuple[int, int]] | None:
     """The number, and the dimension, of a shape in which an open dimension is split in groups of

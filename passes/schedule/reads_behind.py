@@ -6,6 +6,7 @@ whole blocks of rows and panels, in tiles that are jammed, and in unstructured o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 from typing import Any
 
@@ -20,17 +21,20 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import RowTasks, RowTasksAttr
-from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
+from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.loop_ends import common_ends
 from lamina.passes.schedule.nest_steps import has_step
-from lamina.passes.schedule.stages import collapse_rows, take_inner
+from lamina.passes.schedule.stages import collapse_rows, stages_of, take_inner
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 
-def reads_behind(kernel: func.FuncOp, argument: int, count: int) -> bool:
-    """Whether a kernel on buffers, with its schedule, may read an argument where the position along
-    its first axis is not below the number in another argument, `count`, which is 1 at least.
+def reads_behind(
+    kernel: func.FuncOp, parts: Sequence[tuple[Part, Any]], argument: int, count: int
+) -> bool:
+    """Whether a kernel on buffers, of such `parts` with their schedules, may read an argument where
+    the position along its first axis is not below the number in another argument, `count`, which is
+    1 at least.
 
     False is a promise; True may be said of kernels that do not.
     """
@@ -41,8 +45,7 @@ def reads_behind(kernel: func.FuncOp, argument: int, count: int) -> bool:
     readers = {nest for nest in nests if memory in (*nest.inputs, *nest.sources)}
     if not all(0 in nest.extents or _may_end(nest, count) for nest in readers):
         return True
-    parts = parts_of(kernel)
-    for part, tasks in zip(parts, schedules_of(kernel, parts), strict=True):
+    for part, tasks in parts:
         own = [stage.op for stage in part.stages if stage.op in readers]
         readers.difference_update(own)
         by_rows = part.kind is RowTasksAttr
@@ -61,7 +64,7 @@ def _ends_there(
     part: Part, tasks: RowTasks, nests: list[GenericOp], memory: SSAValue, count: int
 ) -> bool:
     """Whether nests of a part read memory below the number alone."""
-    stages: list[Any] = part.stages
+    stages: list[Any] = stages_of([stage.op for stage in part.stages])  # they will be changed
     if any(has_step(stage.op) for stage in stages):
         return False
     schedules = [stage.schedule for stage in stages]

@@ -10,6 +10,7 @@ import pytest
 from xdsl.dialects import func
 
 from lamina.codegen.target import Target
+from lamina.passes.schedule.kernel_parts import parts_of, schedules_of
 from lamina.passes.schedule.reads_behind import reads_behind
 from lamina.runtime.layers import lower, parse
 from lamina.runtime.sized import padded_program
@@ -50,9 +51,11 @@ def _says(name: str) -> list[bool]:
         )
         main = call.parent
         assert main is not None
+        parts = parts_of(kernel)
+        scheduled = list(zip(parts, schedules_of(kernel, parts), strict=True))
         sizes = [n for n, value in enumerate(call.arguments) if value is main.args[1]]
         found += [
-            not sizes or reads_behind(kernel, number, sizes[0])
+            not sizes or reads_behind(kernel, scheduled, number, sizes[0])
             for number, value in enumerate(call.arguments)
             if value is main.args[0]
         ]
