@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from ctypes import c_int64
-from math import prod
 from operator import itemgetter
 from typing import Any, Protocol
 
@@ -27,7 +26,12 @@ from lamina.dialects.errors import (
 )
 from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
-from lamina.frontends.dynamo_symbols import feature_sizes, places_of_symbols
+from lamina.frontends.dynamo_symbols import (
+    feature_sizes,
+    number_at,
+    padded_elements,
+    places_of_symbols,
+)
 from lamina.frontends.open_sizes import guarded_range, sized_symbols
 from lamina.frontends.torch_types import known_size
 from lamina.lowering.choose_padding import LikelyBounds, Padding
@@ -195,13 +199,7 @@ class SizedDynamoCall:
 
     def _elements(self, sizes: Mapping[str, int]) -> int:
         """How many elements the arguments with symbolic sizes have together."""
-        values = [n.meta.get("val") for n in self._graph.graph.nodes if n.op == "placeholder"]
-        return sum(
-            prod(number_at(size, sizes) for size in value.shape)
-            for value in values
-            if isinstance(value, torch.Tensor)
-            and any(isinstance(size, torch.SymInt) for size in value.shape)
-        )
+        return padded_elements(self._graph, sizes)
 
     def _exact(self, sizes: Mapping[str, int]) -> Call:
         with unset_fake_temporarily():  # tensors without data are of another mode
@@ -318,14 +316,6 @@ def _example(value: Any, sizes: Mapping[str, int]) -> Any:
     reach = sum((e - 1) * s for e, s in zip(shape, stride, strict=True)) if 0 not in shape else -1
     whole = torch.empty(begin + reach + 1, dtype=value.dtype)
     return whole.as_strided(shape, stride, begin)
-
-
-def number_at(size: int | torch.SymInt, sizes: Mapping[str, int]) -> int:
-    """A size where the symbols have these values."""
-    if not isinstance(size, torch.SymInt):
-        return size
-    expr: Any = size.node.expr
-    return int(expr.xreplace({s: sizes[str(s)] for s in expr.free_symbols}))
 
 
 def with_numbers(call: Call, graph: fx.GraphModule) -> Call:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import torch
@@ -55,6 +57,44 @@ def feature_sizes(graph: fx.GraphModule) -> list[str]:
                 before = found.get(str(symbol), True)
                 found[str(symbol)] = before and fits and dim == rank - 1 and expr.is_symbol
     return [name for name, is_steady in found.items() if is_steady]
+
+
+def number_at(size: int | torch.SymInt, sizes: Mapping[str, int]) -> int:
+    """A size where the symbols have these values."""
+    if not isinstance(size, torch.SymInt):
+        return size
+    expr: Any = size.node.expr
+    return int(expr.xreplace({s: sizes[str(s)] for s in expr.free_symbols}))
+
+
+def growing_sizes(graph: fx.GraphModule) -> set[str]:
+    """Symbols of which a result has some more positions, as a cache has to which a step adds its
+    tokens: such sizes grow from call to call."""
+    entries: Any = graph.graph.output_node().args[0]
+    values = (entry.meta.get("val") for entry in entries if isinstance(entry, fx.Node))
+    exprs: list[Any] = [
+        size.node.expr
+        for value in values
+        if isinstance(value, torch.Tensor)
+        for size in value.shape
+        if isinstance(size, torch.SymInt) and len(size.node.expr.free_symbols) == 1
+    ]
+    grown = [(expr, symbol) for expr in exprs for symbol in expr.free_symbols]
+    return {str(symbol) for expr, symbol in grown if (expr - symbol).is_positive}
+
+
+def padded_elements(graph: fx.GraphModule, sizes: Mapping[str, int]) -> int:
+    """How many elements the arguments with symbolic sizes have together, but for those that grow
+    from call to call: these come as they lie, and are not copied to have room for more."""
+    growing = growing_sizes(graph)
+    values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
+    shapes = [value.shape for value in values if isinstance(value, torch.Tensor)]
+    symbols = [{str(s.node.expr) for s in shape if isinstance(s, torch.SymInt)} for shape in shapes]
+    return sum(
+        prod(number_at(size, sizes) for size in shape)
+        for shape, own in zip(shapes, symbols, strict=True)
+        if own and own.isdisjoint(growing)
+    )
 
 
 _IMAGE_OPS = ("batch_norm", "conv", "grid", "group_norm", "im2col", "pad", "pool", "upsample")

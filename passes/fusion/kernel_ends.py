@@ -96,8 +96,11 @@ def note_bounds(
 ) -> None:
     """Note the masks that all calls of a kernel agree on, and the bounds that follow from them.
 
-    They are noted if it is `walked` whether something else than sums of products has them.
+    They are noted if it is `walked` whether something else than sums of products has them, and
+    where tiles of products keep to them: loops over rows have ends instead (`note_ends`).
     """
+    if not any(map(is_packed, nests)):
+        return
     known = dict(numbers)
     masks: dict[int, int] = {}
     for argument, count in common_masks(calls):
@@ -213,7 +216,7 @@ def note_masked_reads(
         for nest in nests
         if nest.is_pointwise and given.intersection(nest.inputs)
         for number, guards in masked_reads(nest, given).items()
-        if nest.inputs[number] in arguments
+        if nest.inputs[number] in arguments or leaves_kernel(nest.inputs[number])
         for guard in guards
     }
     if wanted:
