@@ -45,6 +45,7 @@ _FOLDS: dict[object, Callable[[Any, Any], Any]] = {torch.sym_max: max, torch.sym
 """What a function is for constants where it is not itself."""
 
 _NOT = torch.sym_not
+_NEGATIVE = operator.neg
 _CHOICE = torch.sym_ite
 """Of a boolean and two integers."""
 
@@ -60,7 +61,7 @@ _REMAINDER = operator.mod
 """Of a division that rounds down, as Python has it."""
 
 SIZE_FUNCTIONS = frozenset(
-    [*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE, _REMAINDER, _SUM]
+    [*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NEGATIVE, _NOT, _CHOICE, _REMAINDER, _SUM]
 )
 """Functions on numbers that can be imported."""
 
@@ -74,6 +75,8 @@ def size_operation(
     """
     if function is _SUM:
         return _sum(arguments[0], insert)  # pyright: ignore[reportArgumentType]
+    if function is _NEGATIVE:
+        return size_operation(operator.sub, [0, *arguments], insert)
     if not any(isinstance(value, SSAValue) for value in arguments):
         return _FOLDS.get(function, function)(*arguments)  # pyright: ignore
     wanted = [i1 if function in _CONNECTIVES or function is _NOT else i64] * len(arguments)

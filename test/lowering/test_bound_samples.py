@@ -104,6 +104,38 @@ PROGRAMS: dict[str, tuple[Any, Callable[[int], Made]]] = {
         Program(lambda x: torch.slice_scatter(x, x[:, :2] * 2, 1, 0, 3, 2)),
         rows(3),
     ),
+    "slice_scatter in steps": (
+        Program(lambda x: torch.slice_scatter(x, x[1::3] * 2, 0, 1, None, 3)),
+        rows(3),
+    ),
+    "slice_scatter in steps up to a part": (
+        Program(lambda x: torch.slice_scatter(x, x[:-1:2] * 2, 0, 0, x.shape[0] - 1, 2)),
+        rows(3),
+    ),
+    "gradient of a slice in steps": (
+        Program(
+            lambda x: torch.ops.aten.slice_backward(x[:-1:2], x.shape, 0, 0, x.shape[0] - 1, 2)
+        ),
+        rows(3),
+    ),
+    "gradient of a slice of columns": (
+        Program(lambda x: torch.ops.aten.slice_backward(x[:, 1:3], x.shape, 1, 1, 3, 1)),
+        rows(4),
+    ),
+    "gradient of the last row": (
+        Program(lambda x: torch.ops.aten.select_backward(x[0], x.shape, 0, -1)),
+        rows(3),
+    ),
+    "steps from a place near the end": (Program(lambda x: x[-2::2] * 2), rows(3)),
+    "steps from a part on": (Program(lambda x: x[x.shape[0] // 3 :: 3] * 2), rows(3)),
+    "roll by a half": (Program(lambda x: x.roll(x.shape[0] // 2, 0)), rows(3)),
+    "roll of known columns by a size": (Program(lambda x: x.roll(-x.shape[0], 1)), rows(7)),
+    "roll of a vector": (Program(lambda x: x.roll(2)), rows()),
+    "fftshift": (Program(lambda x: torch.fft.fftshift(x)), rows(5)),
+    "ifftshift": (Program(lambda x: torch.fft.ifftshift(x, 0)), rows(5)),
+    "repeat_interleave of rows": (Program(lambda x: x.repeat_interleave(3, 0)), rows(4)),
+    "repeat_interleave of columns": (Program(lambda x: x.repeat_interleave(2, 1)), rows(4)),
+    "repeat_interleave of all": (Program(lambda x: x.repeat_interleave(2)), rows(4)),
     "joined dimensions of no elements": (
         Program(lambda x: x.clone().flatten(1).exp()),
         lambda n: (torch.zeros(n, 0, 0),),
