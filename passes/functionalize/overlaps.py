@@ -143,6 +143,8 @@ def overlap_of(operand: Alias, target: Alias) -> Overlap:
 
 
 def _same_chain(one: tuple[ViewStep, ...], other: tuple[ViewStep, ...]) -> bool:
+    """Whether two chains see the same, whatever slices of all that there is stand in them."""
+    one, other = (tuple(s for s in chain if not _sees_all(s)) for chain in (one, other))
     if len(one) != len(other):
         return False
     return all(a == b or _same_step(a, b) for a, b in zip(one, other, strict=True))
@@ -158,6 +160,10 @@ def _same_step(one: ViewStep, other: ViewStep) -> bool:
     return one.op.properties == other.op.properties and list(one.op.operands[1:]) == list(
         other.op.operands[1:]
     )
+
+
+def _sees_all(step: ViewStep) -> bool:
+    return step.packet == "slice" and _slice_of(step)[1:] == (0, _LAST, 1)
 
 
 def _slice_of(step: ViewStep) -> tuple[Any, Any, Any, Any]:
