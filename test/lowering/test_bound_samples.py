@@ -136,6 +136,14 @@ PROGRAMS: dict[str, tuple[Any, Callable[[int], Made]]] = {
     "repeat_interleave of rows": (Program(lambda x: x.repeat_interleave(3, 0)), rows(4)),
     "repeat_interleave of columns": (Program(lambda x: x.repeat_interleave(2, 1)), rows(4)),
     "repeat_interleave of all": (Program(lambda x: x.repeat_interleave(2)), rows(4)),
+    "variance far from zero": (
+        Program(lambda x: x.var(0) * 1e4),
+        lambda n: (1e4 + 0.01 * torch.randn(n, 3),),
+    ),
+    "deviation of equal rows": (
+        Program(lambda x: x.std(0) * 1e9),
+        lambda n: (torch.randn(30).repeat(n, 1),),
+    ),
     "joined dimensions of no elements": (
         Program(lambda x: x.clone().flatten(1).exp()),
         lambda n: (torch.zeros(n, 0, 0),),
