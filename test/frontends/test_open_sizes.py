@@ -242,3 +242,21 @@ def test_a_dim_without_a_least_size_has_that_of_its_ops() -> None:
         lamina.ArgumentError, match=r"dimension 1 of argument 'x' is 0: .* \[1, 90\]"
     ):
         compiled(x[:, :0], y)
+
+
+def test_powers_of_sizes() -> None:
+    """Torch writes so the product of equal sizes, as of a matrix that is flattened."""
+
+    class Squares(nn.Module):
+        def forward(self, x: Any) -> tuple[Any, Any]:
+            return (x @ x.mT).flatten()[torch.arange(x.shape[0])], x.new_ones(x.shape[0] ** 3)
+
+    size = Dim("n", max=40)
+    program = torch.export.export(
+        Squares(), (torch.randn(6, 6),), dynamic_shapes={"x": {0: size, 1: size}}
+    )
+    compiled = lamina.compile(program, versions="padded")
+    for n in (6, 3, 17, 1):
+        x = torch.randn(n, n)
+        for found, wanted in zip(compiled(x), Squares()(x), strict=True):
+            torch.testing.assert_close(found, wanted)
