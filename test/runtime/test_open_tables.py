@@ -269,7 +269,6 @@ func.func @main(%t: {T} {{lamina.dims = [#lamina.size<n in [0, {ROWS}]>]}},
         lambda x, i: x[i],
         lambda x, i: x.index_select(0, i).sum(0),
         lambda x, i: torch.nn.functional.embedding(i, x),
-        lambda x, i: x.take(i),
     ],
 )
 def test_a_table_of_no_rows_has_no_memory(look: Any) -> None:
