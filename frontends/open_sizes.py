@@ -72,27 +72,37 @@ def note_hints(module: ModuleOp, examples: Mapping[str, tuple[int, ...] | None])
 
 
 def take_small_sizes(module: ModuleOp) -> None:
-    """Lets sizes of `@main` be 0 and 1, too, where torch says that they are 2 at least.
+    """Lets sizes of `@main` be 0 and 1 where torch says 2 at least, unless they must not.
 
     It says so of every dimension without a least size: it traces with sizes that are neither, and
-    takes them in calls all the same. A size of which an op makes something else then keeps its
-    range, so that a call with it is refused.
+    takes them in calls all the same. Of a `Dim` without one it says 0. A size of which an op makes
+    something else then, or nothing at all, is as much as the op takes, so that a call with less is
+    refused.
     """
     main = next(op for op in module.body.block.ops if isinstance(op, FuncOp))
     if not has_open_sizes(main):
         return
-    ranges = {name: size.range for name, size in size_names(arguments_of(main)).items()}
-    traced = [name for name, held in ranges.items() if held.least == _LEAST_TRACED]
-    together = {name: replace(ranges[name], least=0) for name in traced}
-    if _holds(main, ranges | together):
+    stated = {name: size.range for name, size in size_names(arguments_of(main)).items()}
+    small = [name for name, held in stated.items() if _may_be_small(held)]
+    leasts = {name: stated[name].least % _LEAST_TRACED for name in small}
+    lowest = {name: replace(stated[name], least=least) for name, least in leasts.items()}
+    if _holds(main, stated | lowest):
         return
-    for name in traced:
-        for least in range(_LEAST_TRACED):
+    ranges = stated | {name: replace(stated[name], least=_LEAST_TRACED) for name in small}
+    if not _holds(main, ranges):
+        state_ranges(main, stated)
+        return
+    for name in small:
+        for least in range(leasts[name], _LEAST_TRACED):
             wider = ranges | {name: replace(ranges[name], least=least)}
             if _holds(main, wider):
                 ranges = wider
                 break
     state_ranges(main, ranges)
+
+
+def _may_be_small(held: Range) -> bool:
+    return held.least <= _LEAST_TRACED and (held.most is None or held.most >= _LEAST_TRACED)
 
 
 def _holds(main: FuncOp, ranges: Mapping[str, Range]) -> bool:

@@ -45,6 +45,9 @@ _FOLDS: dict[object, Callable[[Any, Any], Any]] = {torch.sym_max: max, torch.sym
 """What a function is for constants where it is not itself."""
 
 _NOT = torch.sym_not
+_NEGATIVE = operator.neg
+_POWER = operator.pow
+"""Of an integer by a constant that is positive."""
 _CHOICE = torch.sym_ite
 """Of a boolean and two integers."""
 
@@ -53,6 +56,9 @@ _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 
 _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
 
+_MOST_POWER = 8
+"""No size is a product of more equal ones."""
+
 _SUM = torch.sym_sum
 """Of a list of integers."""
 
@@ -60,7 +66,7 @@ _REMAINDER = operator.mod
 """Of a division that rounds down, as Python has it."""
 
 SIZE_FUNCTIONS = frozenset(
-    [*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NOT, _CHOICE, _REMAINDER, _SUM]
+    [*_ARITHMETIC, *_RELATIONS, *_CONNECTIVES, _NEGATIVE, _POWER, _NOT, _CHOICE, _REMAINDER, _SUM]
 )
 """Functions on numbers that can be imported."""
 
@@ -74,6 +80,10 @@ def size_operation(
     """
     if function is _SUM:
         return _sum(arguments[0], insert)  # pyright: ignore[reportArgumentType]
+    if function is _NEGATIVE:
+        return size_operation(operator.sub, [0, *arguments], insert)
+    if function is _POWER:
+        return _power(arguments[0], arguments[1], insert)
     if not any(isinstance(value, SSAValue) for value in arguments):
         return _FOLDS.get(function, function)(*arguments)  # pyright: ignore
     wanted = [i1 if function in _CONNECTIVES or function is _NOT else i64] * len(arguments)
@@ -92,6 +102,18 @@ def _sum(numbers: Sequence[Number], insert: Callable[[Operation], object]) -> Nu
     for number in numbers:
         if found is not None:
             found = size_operation(operator.add, [found, number], insert)
+    return found
+
+
+def _power(
+    number: Number, exponent: Number, insert: Callable[[Operation], object]
+) -> Number | None:
+    if not isinstance(exponent, int) or not 1 <= exponent <= _MOST_POWER:
+        return None
+    found: Number | None = number
+    for _ in range(exponent - 1):
+        if found is not None:
+            found = size_operation(operator.mul, [found, number], insert)
     return found
 
 

@@ -3,7 +3,7 @@
 An argument of a compiled program is row-major; in torch it has the strides it was exported with,
 and `flatten`, `reshape` and `contiguous` copy where these ask for it. What the program then writes
 does not reach the argument. In the IR such a call becomes a view that is surely one, or one of a
-clone.
+clone. Of open sizes, those of the export tell the order of strides.
 """
 
 from __future__ import annotations
@@ -42,7 +42,8 @@ def with_copies_settled(graph_module: fx.GraphModule) -> fx.GraphModule:
 
 def _is_given_strided(graph: fx.Graph) -> bool:
     given = (node.meta.get("val") for node in graph.nodes if node.op in ("placeholder", "get_attr"))
-    return any(_has_static_strides(value) and not value.is_contiguous() for value in given)
+    layouts = (_layout(value) for value in given)
+    return any(not _laid_out(*at).is_contiguous() for at in layouts if at is not None)
 
 
 def _writes(graph: fx.Graph) -> bool:
@@ -50,40 +51,68 @@ def _writes(graph: fx.Graph) -> bool:
     return any(t._schema.is_mutable for t in targets if isinstance(t, torch._ops.OpOverload))
 
 
-def _has_static_strides(value: Any) -> bool:
-    return isinstance(value, torch.Tensor) and all(
-        isinstance(n, int) for n in (*value.shape, *value.stride())
-    )
+_Layout = tuple[list[int], list[int]]
+"""Sizes and strides."""
+
+
+def _layout(value: Any) -> _Layout | None:
+    """How a tensor lies in memory, open sizes as they were when it was traced; None if unknown."""
+    if not isinstance(value, torch.Tensor):
+        return None
+    numbers = (*value.shape, *value.stride())
+    found = [n if isinstance(n, int) else n.node.hint for n in numbers if _is_known(n)]
+    if len(found) < len(numbers):
+        return None
+    return found[: value.ndim], found[value.ndim :]
+
+
+def _is_known(number: Any) -> bool:
+    return isinstance(number, int) or number.node.has_hint()
+
+
+def _laid_out(shape: list[int], strides: list[int]) -> Any:
+    return torch.empty_strided(shape, strides, device="meta")
 
 
 def _settle(graph: fx.Graph, node: fx.Node) -> None:
     source: Any = node.args[0]
     given: Any = source.meta.get("val")
     made: Any = node.meta.get("val")
-    if not _has_static_strides(given) or not _has_static_strides(made):
+    before, after = _layout(given), _layout(made)
+    if before is None or after is None:
         return
     if node.target is _CONTIGUOUS and (len(node.args) > 1 or node.kwargs):
         return  # another memory format
+    is_open = any(not isinstance(n, int) for n in (*given.shape, *made.shape))
+    is_seen = _is_seen_as(after, before)
+    if is_seen and is_open:
+        return  # its sizes are no constants of a view
     with graph.inserting_before(node):
-        if not _is_seen_as(made, given):
+        if not is_seen:
             clone: Any = graph.call_function(
                 _ATEN.clone.default, (source,), {"memory_format": torch.contiguous_format}
             )
             clone.meta = {**node.meta, "val": given.clone(memory_format=torch.contiguous_format)}
             source = clone
+        if is_open:
+            node.args = (source, *node.args[1:])
+            return
         view: Any = graph.call_function(_ATEN.view.default, (source, list(made.shape)))
     view.meta = dict(node.meta)
     node.replace_all_uses_with(view)
     graph.erase_node(node)
 
 
-def _is_seen_as(made: Any, given: Any) -> bool:
+def _is_seen_as(made: _Layout, given: _Layout) -> bool:
     """Whether torch sees `given` in the shape of `made` without a copy."""
-    memory: Any = torch.empty_strided(given.shape, given.stride(), device="meta")
+    shape, strides = made
     try:
-        seen = memory.view(made.shape)
+        seen = _laid_out(*given).view(shape)
     except RuntimeError:
         return False
-    strides = zip(made.shape, seen.stride(), made.stride(), strict=True)
     # Where there is one element, steps between elements may be any.
-    return all(one == other for extent, one, other in strides if extent != 1)
+    return all(
+        one == other
+        for extent, one, other in zip(shape, seen.stride(), strides, strict=True)
+        if extent != 1
+    )

@@ -211,6 +211,24 @@ def repeat_interleave(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return b.bounded(value, sizes)
 
 
+@bounds("repeat_interleave.self_int")
+def repeat_each(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Each slice equally often: those of padding stay behind the others."""
+    from lamina.lowering.bound_dynamic_shapes.rearranging import reshaped
+
+    source, dim, repeats = b.tensor(op.arg("self")), op.arg("dim"), b.number(op.arg("repeats"))
+    if repeats.constant is None:
+        raise b.refuse("a number of repeats that depends on data")
+    if dim is None:
+        source, dim = reshaped(source, [-1], b), 0
+    dim = normalized(dim, source.rank)
+    value = b("repeat_interleave.self_int", source.value, repeats.constant, dim)
+    sizes: list[Number | Count] = list(source.sizes)
+    if sizes[dim] is not None:
+        sizes[dim] = b.product(b.size(source, dim), repeats)
+    return b.bounded(value, sizes)
+
+
 def _total_size(total: Number, output: Any, key: object, b: BoundBuilder) -> Number:
     """The size of the result: what the program says it is, or the sum under the program's limit."""
     if output is not None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from xdsl.dialects.builtin import i64
+from xdsl.dialects.builtin import TensorType, i64
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
@@ -13,7 +14,7 @@ from lamina.lowering.bound_dynamic_shapes.grouping import move_together
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, common_sizes
 from lamina.lowering.bound_dynamic_shapes.reduction import computed_in, mean_over
 from lamina.lowering.bound_dynamic_shapes.table import bounds, takes_groups
-from lamina.lowering.bound_dynamic_shapes.values import Bounded, Grouped
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Count, Grouped
 from lamina.lowering.tensor_types import element_of, rank_of
 
 _NONE, _MEAN, _SUM = 0, 1, 2
@@ -26,21 +27,56 @@ _NONE, _MEAN, _SUM = 0, 1, 2
     "huber_loss",
     "binary_cross_entropy",
     "binary_cross_entropy_with_logits",
+    "hinge_embedding_loss",
+    "kl_div",
+    "margin_ranking_loss",
+    "poisson_nll_loss",
+    "soft_margin_loss",
 )
 def distance_loss(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """A pointwise distance, then its mean or sum over samples."""
     values = op.args()
-    names = [n for n in ("self", "target", "weight", "pos_weight") if values.get(n) is not None]
-    tensors = aligned([b.tensor(values[name]) for name in names], b)
-    given = {name: tensor.value for name, tensor in zip(names, tensors, strict=True)}
-    value = b(op.overload_name, **{**values, **given, "reduction": _NONE})
-    loss = Bounded(value, common_sizes(tensors))
+    given, sizes = _aligned_tensors(values, b)
+    loss = Bounded(b(op.overload_name, **{**values, **given, "reduction": _NONE}), sizes)
     if values["reduction"] == _NONE:
         return loss
     dims = list(range(loss.rank))
     if values["reduction"] == _MEAN:
         return Bounded(mean_over(loss, dims, False, b), ())
     return Bounded(b("sum.default", b.filled(loss, 0)), ())
+
+
+@bounds(
+    "mse_loss_backward",
+    "smooth_l1_loss_backward",
+    "huber_loss_backward",
+    "binary_cross_entropy_backward",
+    "soft_margin_loss_backward",
+)
+def distance_gradient(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Of each element; that of a mean is a part of how many count."""
+    values = op.args()
+    given, sizes = _aligned_tensors(values, b)
+    if values["reduction"] == _MEAN:
+        element = element_of(given["grad_output"])
+        count = b.as_tensor(b.elements(Bounded(given["self"], sizes)), element)
+        given["grad_output"] = b("div.Tensor", given["grad_output"], count)
+        values["reduction"] = _SUM
+    return Bounded(b(op.overload_name, **{**values, **given}), sizes)
+
+
+def _aligned_tensors(
+    values: Mapping[str, Any], b: BoundBuilder
+) -> tuple[dict[str, SSAValue], tuple[Count, ...]]:
+    """The tensors among arguments, by name, and the sizes of what they broadcast to."""
+    names = [
+        name
+        for name, value in values.items()
+        if isinstance(value, SSAValue) and isinstance(value.type, TensorType)
+    ]
+    tensors = aligned([b.tensor(values[name]) for name in names], b)
+    given = {name: tensor.value for name, tensor in zip(names, tensors, strict=True)}
+    return given, common_sizes(tensors)
 
 
 @takes_groups

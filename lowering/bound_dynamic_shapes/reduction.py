@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from math import inf
 from typing import Any
 
 from xdsl.dialects.builtin import bf16, f16, f32, f64
@@ -265,9 +266,8 @@ def _variance(op: SchemaOp, tensor: Bounded, dims: list[int], b: BoundBuilder) -
     wide = Bounded(b.converted(tensor.value, computed_in(element)), tensor.sizes)
     center, _ = _mean(wide, dims, True, b)
     distance = b("sub.Tensor", b.converted(wide.value, f64), b.converted(center, f64))
-    squares = Bounded(b("mul.Tensor", distance, distance), tensor.sizes)
-    total = b("sum.dim_IntList", b.filled(squares, 0, dims), list(dims), keepdim)
     count = b.as_tensor(b.elements(tensor, dims), f64)
+    total = _squared(Bounded(distance, tensor.sizes), dims, keepdim, count, b)
     freedom = b(
         "clamp_min.default", b("sub.Scalar", count, 1 if correction is None else correction), 0
     )
@@ -282,6 +282,21 @@ def _variance(op: SchemaOp, tensor: Bounded, dims: list[int], b: BoundBuilder) -
         kept = [e for d, e in enumerate(tensor.shape) if d not in dims]
         center = b.reshape(center, kept)
     return [Bounded(spread, sizes), Bounded(b.converted(center, element), sizes)]
+
+
+def _squared(
+    distance: Bounded, dims: list[int], keepdim: bool, count: SSAValue, b: BoundBuilder
+) -> SSAValue:
+    """The sum of squared distances from what the distances are on average.
+
+    The mean that they are from is rounded; their sum says by how much.
+    """
+    squares = Bounded(b("mul.Tensor", distance.value, distance.value), distance.sizes)
+    total = b("sum.dim_IntList", b.filled(squares, 0, dims), dims, keepdim)
+    rest = b("sum.dim_IntList", b.filled(distance, 0, dims), dims, keepdim)
+    share = b("mul.Tensor", rest, b("div.Tensor", rest, b("clamp_min.default", count, 1)))
+    left = b("clamp_min.default", b("sub.Tensor", total, share), 0)
+    return b.where(b("eq.Scalar", total, inf), total, left)  # then the share may have none, too
 
 
 @takes_groups

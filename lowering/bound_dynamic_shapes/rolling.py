@@ -4,29 +4,48 @@ from __future__ import annotations
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.size_arithmetic import affine, quotient
 from lamina.lowering.bound_dynamic_shapes.table import bounds
-from lamina.lowering.bound_dynamic_shapes.values import Bounded
-from lamina.lowering.tensor_types import normalized
+from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
+from lamina.lowering.tensor_types import normalized, normalized_dims
 
 
 @bounds("roll")
 def roll(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """Along dimensions with padding a read by places."""
+    """Along dimensions with padding, and by numbers known at run time, a read by places."""
     tensor, dims, shifts = b.tensor(op.arg("self")), op.arg("dims"), op.arg("shifts")
     if not dims:
-        raise b.refuse("goes through all elements, whose number depends on data")
+        if tensor.rank != 1:
+            raise b.refuse("goes through all elements, whose number depends on data")
+        dims = [0]
     for dim, shift in zip(dims, shifts, strict=True):
-        tensor = _rolled(tensor, normalized(dim, tensor.rank), b.number(shift).constant, b)
+        tensor = _rolled(tensor, normalized(dim, tensor.rank), b.number(shift), b)
     return tensor
 
 
-def _rolled(tensor: Bounded, dim: int, shift: int | None, b: BoundBuilder) -> Bounded:
-    if shift is None:
-        raise b.refuse("by a number of places that depends on data")
+@bounds("fft_fftshift", "fft_ifftshift")
+def shifted(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """Rolls by half of what counts, rounded down, or back by as much."""
+    tensor, dims = b.tensor(op.arg("self")), op.arg("dim")
+    sign = 1 if op.overload_name.startswith("fft_fftshift") else -1
+    for dim in range(tensor.rank) if dims is None else normalized_dims(dims, tensor.rank):
+        half = affine(quotient(b.size(tensor, dim), 0, 2, b), sign, 0, b)
+        tensor = _rolled(tensor, dim, half, b)
+    return tensor
+
+
+def _rolled(tensor: Bounded, dim: int, shift: Number, b: BoundBuilder) -> Bounded:
     count = tensor.sizes[dim]
+    if count is None and (shift.constant is not None or not tensor.shape[dim]):
+        by = shift.constant or 0
+        return Bounded(b("roll.default", tensor.value, [by], [dim]), tensor.sizes)
+    places = b.iota(tensor.shape[dim])
+    if shift.constant is not None:
+        places = b("sub.Scalar", places, shift.constant)
+    else:
+        places = b("sub.Tensor", places, b.as_tensor(shift))
     if count is None:
-        return Bounded(b("roll.default", tensor.value, [shift], [dim]), tensor.sizes)
-    period = b("clamp_min.default", count, 1)
-    places = b("sub.Scalar", b.iota(tensor.shape[dim]), shift)
-    places = b("remainder.Tensor", places, period)
+        places = b("remainder.Scalar", places, tensor.shape[dim])
+    else:
+        places = b("remainder.Tensor", places, b("clamp_min.default", count, 1))
     return Bounded(b("index_select.default", tensor.value, dim, places), tensor.sizes)

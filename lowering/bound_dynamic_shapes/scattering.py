@@ -1,11 +1,15 @@
-"""Writes of a part along one dimension, as torch makes of those in place."""
+"""Writes of a part along one dimension, as torch makes of those in place; gradients of parts."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
 
 from xdsl.ir import SSAValue
 
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.bound_dynamic_shapes.builder import BoundBuilder
+from lamina.lowering.bound_dynamic_shapes.numbers import shape_of_numbers
 from lamina.lowering.bound_dynamic_shapes.pointwise import aligned, aligned_at
 from lamina.lowering.bound_dynamic_shapes.table import bounds
 from lamina.lowering.bound_dynamic_shapes.values import Bounded, Number
@@ -15,9 +19,21 @@ from lamina.lowering.tensor_types import element_of, normalized
 @bounds("select_scatter")
 def select_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
     """One position, which may be counted from the end of what counts."""
-    tensor, source = b.tensor(op.arg("self")), b.tensor(op.arg("src"))
-    dim = normalized(op.arg("dim"), tensor.rank)
-    index = b.number(op.arg("index"))
+    return _position_written(op.args(), b.tensor(op.arg("self")), b.tensor(op.arg("src")), b)
+
+
+@bounds("select_backward")
+def select_backward(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The gradient at one position of zeros."""
+    gradient = b.tensor(op.arg("grad_output"))
+    return _position_written(op.args(), _zeros(op, gradient, b), gradient, b)
+
+
+def _position_written(
+    arguments: Mapping[str, Any], tensor: Bounded, source: Bounded, b: BoundBuilder
+) -> Bounded:
+    dim = normalized(arguments["dim"], tensor.rank)
+    index = b.number(arguments["index"])
     shape = [*source.shape[:dim], 1, *source.shape[dim:]]
     sizes = (*source.sizes[:dim], None, *source.sizes[dim:])
     written = b.converted(b.reshape(source.value, shape), element_of(tensor.value))
@@ -33,36 +49,52 @@ def select_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
 
 @bounds("slice_scatter")
 def slice_scatter(op: SchemaOp, b: BoundBuilder) -> Bounded:
-    """A slice; of a dimension with padding in steps of one, as a choice by position."""
-    arguments = op.args()
-    tensor, source = b.tensor(arguments["self"]), b.tensor(arguments["src"])
-    dim = normalized(arguments["dim"], tensor.rank)
+    """A slice; of a dimension with padding as a choice by position."""
+    return _slice_written(op.args(), b.tensor(op.arg("self")), b.tensor(op.arg("src")), b)
+
+
+@bounds("slice_backward")
+def slice_backward(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The gradient in a slice of zeros."""
+    gradient = b.tensor(op.arg("grad_output"))
+    return _slice_written(op.args(), _zeros(op, gradient, b), gradient, b)
+
+
+def _zeros(op: SchemaOp, gradient: Bounded, b: BoundBuilder) -> Bounded:
+    shape, sizes = shape_of_numbers(op.arg("input_sizes"), b)
+    return b.bounded(b.full(shape, 0, element_of(gradient.value)), sizes)
+
+
+def _slice_written(
+    arguments: Mapping[str, Any], tensor: Bounded, source: Bounded, b: BoundBuilder
+) -> Bounded:
+    dim, step = normalized(arguments["dim"], tensor.rank), arguments["step"]
     for other in range(tensor.rank):
         if other != dim:
             tensor, source = aligned_at(other, [tensor, source], b)
     start, end = b.number(arguments["start"] or 0), arguments["end"]
     ends = [start, b.size(tensor, dim) if end is None else b.number(end)]
-    if tensor.sizes[dim] is None and all(end.constant is not None for end in ends):
-        source = b.static_size(source, dim, _length(op, tensor.shape[dim]))
-        arguments.update(self=tensor.value, src=source.value)
-        return Bounded(b(op.overload_name, **arguments), tensor.sizes)
-    if arguments["step"] != 1:
-        raise b.refuse("writes in steps along a dimension whose size depends on data")
-    first, last = (_within(end, b.size(tensor, dim), b) for end in ends)
+    if tensor.sizes[dim] is None and all(e.constant is not None for e in ends):
+        part = slice(arguments["start"], end, step)
+        source = b.static_size(source, dim, len(range(tensor.shape[dim])[part]))
+        value = b(
+            "slice_scatter.default", tensor.value, source.value, dim, part.start, part.stop, step
+        )
+        return Bounded(value, tensor.sizes)
+    first, last = (_within(e, b.size(tensor, dim), b) for e in ends)
     places = b.iota(tensor.shape[dim])
     written = b("logical_and.default", b("ge.Tensor", places, first), b("lt.Tensor", places, last))
     if not source.shape[dim]:
         return tensor
-    read = b("clamp.default", b("sub.Tensor", places, first), 0, source.shape[dim] - 1)
+    read = b("sub.Tensor", places, first)
+    if step != 1:
+        at_a_step = b("eq.Scalar", b("remainder.Scalar", read, step), 0)
+        written = b("logical_and.default", written, at_a_step)
+        read = b("floor_divide.Scalar", read, step)
+    read = b("clamp.default", read, 0, source.shape[dim] - 1)
     part = b("index_select.default", source.value, dim, read)
     mask = b.reshape(written, [-1 if d == dim else 1 for d in range(tensor.rank)])
     return Bounded(b.where(mask, part, tensor.value), tensor.sizes)
-
-
-def _length(op: SchemaOp, extent: int) -> int:
-    """Positions of a slice of a static dimension."""
-    arguments = op.args()
-    return len(range(extent)[slice(arguments["start"], arguments["end"], arguments["step"])])
 
 
 def _within(place: Number, size: Number, b: BoundBuilder) -> SSAValue:

@@ -20,15 +20,18 @@ _END = 2**63 - 1
 """The end of a part that goes to the end, whatever that is."""
 
 
-def part(tensor: Bounded, dim: int, start: SSAValue, count: Number, b: BoundBuilder) -> Bounded:
-    """`count` positions from a 0-d `start` on."""
+def part(
+    tensor: Bounded, dim: int, start: SSAValue, count: Number, b: BoundBuilder, step: int = 1
+) -> Bounded:
+    """`count` positions, `step` apart, from a 0-d `start` on."""
     bound = count.most
     assert bound is not None
     extent = tensor.shape[dim]
     if not extent or not bound:
         value = b.resized(tensor.value, dim, bound)
     else:
-        places = b("clamp.default", b("add.Tensor", b.iota(bound), start), 0, extent - 1)
+        places = b.iota(bound) if step == 1 else b("mul.Scalar", b.iota(bound), step)
+        places = b("clamp.default", b("add.Tensor", places, start), 0, extent - 1)
         value = b("index.Tensor", tensor.value, [*([None] * dim), places])
     sizes: list[Any] = list(tensor.sizes)
     sizes[dim] = count
@@ -105,7 +108,9 @@ def _in_steps(
     """Every so many positions from `start`, a number, up to `end`."""
     first = start.constant
     if first is None or first < 0:
-        raise b.refuse("steps from a place that depends on data", "from one that is known")
+        begin = _wrapped(start, b.size(tensor, dim), b)
+        count = quotient(_distance(begin, end, b), step - 1, step, b)
+        return part(tensor, dim, b.as_tensor(begin), count, b, step)
     count = quotient(end, step - 1 - first, step, b)
     if first >= step:
         most = None if count.most is None else max(count.most, 0)
@@ -155,16 +160,20 @@ def _diagonal(tensor: Bounded, offset: int, one: int, other: int, b: BoundBuilde
 
 def between(tensor: Bounded, dim: int, start: Number, end: Number, b: BoundBuilder) -> Bounded:
     """Positions from `start` up to `end`, both inside the elements."""
-    most = end.most
-    assert most is not None
     if start.constant == 0:
+        assert end.most is not None
         sizes: list[Any] = list(tensor.sizes)
         sizes[dim] = end
-        return b.bounded(b.slice(tensor.value, dim, 0, most), sizes)
-    most = max(most - (start.least or 0), 0)
+        return b.bounded(b.slice(tensor.value, dim, 0, end.most), sizes)
+    return part(tensor, dim, b.as_tensor(start), _distance(start, end, b), b)
+
+
+def _distance(start: Number, end: Number, b: BoundBuilder) -> Number:
+    """Positions from `start` up to `end`, both inside the elements; 0 if there are none."""
+    assert end.most is not None
     count = b("sub.Tensor", b.as_tensor(end), b.as_tensor(start))
     count = b("clamp_min.default", count, 0)
-    return part(tensor, dim, b.as_tensor(start), Number(count, most, 0), b)
+    return Number(count, max(end.most - (start.least or 0), 0), 0)
 
 
 @bounds("narrow", "narrow_copy")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from enum import Enum, auto
+from typing import Any
 
 from xdsl.dialects.builtin import TensorType
 from xdsl.ir import SSAValue
@@ -53,6 +54,9 @@ READ_BEFORE = frozenset(
 
 WRITES_LAST = frozenset(["instance_norm.default"])
 """Ops that compute in copies of what they write, and copy back at the end."""
+
+_LAST = 2**63 - 1
+"""Where torch ends a slice that goes to the end."""
 
 
 def refuse_overlaps(op: SchemaOp, written: list[str], aliases: Mapping[SSAValue, Alias]) -> None:
@@ -139,6 +143,8 @@ def overlap_of(operand: Alias, target: Alias) -> Overlap:
 
 
 def _same_chain(one: tuple[ViewStep, ...], other: tuple[ViewStep, ...]) -> bool:
+    """Whether two chains see the same, whatever slices of all that there is stand in them."""
+    one, other = (tuple(s for s in chain if not _sees_all(s)) for chain in (one, other))
     if len(one) != len(other):
         return False
     return all(a == b or _same_step(a, b) for a, b in zip(one, other, strict=True))
@@ -147,12 +153,24 @@ def _same_chain(one: tuple[ViewStep, ...], other: tuple[ViewStep, ...]) -> bool:
 def _same_step(one: ViewStep, other: ViewStep) -> bool:
     """Whether two steps do the same to what they see."""
     same = one.op.name == other.op.name and one.result_index == other.result_index
-    return (
-        same
-        and one.op.properties == other.op.properties
-        and list(one.op.operands[1:]) == list(other.op.operands[1:])
-        and [r.type for r in one.op.results] == [r.type for r in other.op.results]
+    if not same or [r.type for r in one.op.results] != [r.type for r in other.op.results]:
+        return False
+    if one.packet == "slice":
+        return _slice_of(one) == _slice_of(other)
+    return one.op.properties == other.op.properties and list(one.op.operands[1:]) == list(
+        other.op.operands[1:]
     )
+
+
+def _sees_all(step: ViewStep) -> bool:
+    return step.packet == "slice" and _slice_of(step)[1:] == (0, _LAST, 1)
+
+
+def _slice_of(step: ViewStep) -> tuple[Any, Any, Any, Any]:
+    """(dim, start, end, step) of a slice; ends that are left out are as torch writes them."""
+    start, end = step.arg("start"), step.arg("end")
+    dim = step.arg("dim") % step.source_type.get_num_dims()
+    return dim, 0 if start is None else start, _LAST if end is None else end, step.arg("step")
 
 
 def _cut_apart(one: tuple[ViewStep, ...], other: tuple[ViewStep, ...]) -> bool:

@@ -136,8 +136,8 @@ class Body:
         types = [vector_of(r.type, lanes) for r in op.results]
         new = plain_op(kind, operands, types, properties)  # pyright: ignore[reportArgumentType]
         new.attributes.update(op.attributes)
-        if op.name in CONTRACTABLE:
-            new.properties["fastmath"] = _with_contract(new.properties.get("fastmath"))
+        if op.name in CONTRACTABLE and not getattr(new.properties.get("fastmath"), "data", ()):
+            new.properties["fastmath"] = CONTRACT
         self.values[made] = Lane(emit.add(new), uniform)
 
     def _index_arithmetic(self, emit: Emitter, op: Operation) -> bool:
@@ -250,8 +250,7 @@ class Body:
         if varying is not None and scale:
             steps = self._scaled(emit, emit.lane_numbers(self.lanes), scale)
             varying = emit.add(arith.AddiOp(varying, steps))
-        where = Elements(memory, base, scale, self.lanes, mask)
-        runs = RUNS in op.attributes
+        where, runs = Elements(memory, base, scale, self.lanes, mask), RUNS in op.attributes
         made = None if varying is None else gather(emit, where, varying, runs=runs)
         self.values[op.result] = load(emit, where) if made is None else Lane(made, False)
 
@@ -309,12 +308,6 @@ class Body:
         return emit.add(arith.MuliOp(value, factor))
 
 
-def _with_contract(flags: Attribute | None) -> Attribute:
-    if isinstance(flags, FastMathFlagsAttr) and flags.data:
-        return flags
-    return CONTRACT
-
-
 def choose(emit: Emitter, on: SSAValue, left: SSAValue, right: SSAValue) -> SSAValue:
     """`left` where the condition holds, else `right`, lane by lane."""
     kind = SelectOp if isinstance(on.type, VectorType) else arith.SelectOp
@@ -334,6 +327,8 @@ def broadcast(emit: Emitter, value: SSAValue, lanes: int) -> SSAValue:
 def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lane:
     """Read elements; lanes masked off read nothing, and have what is `passing`, or 0."""
     memory, lanes, mask = where.memory, where.lanes, where.mask
+    if where.is_empty:
+        return Lane(passing or emit.splat(number_attribute(0, where.element), lanes), False)
     if (where.stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
         return Lane(emit.add(load_op(memory, [emit.value(where.at)])), True)
     if where.stride == 1 and mask is None:
@@ -363,8 +358,11 @@ def gather(
     """Read one element per lane, at `offsets` from the first one; `runs` of neighbours at once."""
     mask = where.mask or emit.splat(number_attribute(1, i1), where.lanes)
     passing = passing or emit.splat(number_attribute(0, where.element), where.lanes)
-    at = [emit.value(where.at)]
-    return emit.add(GatherOp(where.memory, at, offsets, mask, passing, runs=runs))
+    if where.is_empty:
+        return passing
+    return emit.add(
+        GatherOp(where.memory, [emit.value(where.at)], offsets, mask, passing, runs=runs)
+    )
 
 
 def vector_reduce(value: SSAValue, combiner: str) -> Operation:

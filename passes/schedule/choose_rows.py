@@ -10,6 +10,7 @@ from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
 
 from lamina.codegen.target import Target
+from lamina.dialects.loop.bounds import ENDS
 from lamina.dialects.loop.clauses import MOST
 from lamina.dialects.loop.kernel_nests import live_rows_of
 from lamina.dialects.loop.schedules import RowTasks
@@ -111,9 +112,7 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     )
     around = SweepSurroundings(memory, target, whole, None if whole else tasks.tile)
     only_reduces = not any(stage.schedule.cache_read for stage in stages)  # else rows are copied
-    live = live_rows_of(stages[0].op)  # of such as lie apart, neighbours would all have to run
-    in_front = live is None or not has_gaps(live)
-    if tasks.jam is None and not is_popped and whole and only_reduces and in_front:
+    if tasks.jam is None and not is_popped and whole and only_reduces and _may_be_beside(stages):
         tasks = tasks.completed_by(RowTasks(jam=_row_streams(sweeps, rows, target, outputs)))
     if (tasks.jam or 1) > 1:
         fits = (tasks.jam or 1) * STREAM_VECTORS < target.vector_registers
@@ -124,6 +123,16 @@ def choose_rows(stages: list[Stage], given: RowTasks, target: Target, *, forks: 
     if (tasks.jam or 1) == 1:
         _choose_fetches(sweeps, rows if whole else 0, around)
     return tasks
+
+
+def _may_be_beside(stages: Sequence[Stage]) -> bool:
+    """Whether rows side by side are such as count.
+
+    Of rows that count and lie apart, or whose loops end at numbers of the call, all would run.
+    """
+    live = live_rows_of(stages[0].op)
+    ends = any(ENDS in stage.op.attributes for stage in stages)
+    return live is None or not (has_gaps(live) or ends)
 
 
 def _fewest_rows(stage: Stage) -> int:

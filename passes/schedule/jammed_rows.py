@@ -8,7 +8,9 @@ from xdsl.dialects import memref
 from xdsl.ir import SSAValue
 
 from lamina.dialects.loop import GenericOp
+from lamina.dialects.loop.bounds import ENDS
 from lamina.dialects.loop.live_rows import LiveRows
+from lamina.dialects.loop.schedules import RowTasks
 from lamina.dialects.loop.slices import Slice
 from lamina.dialects.records import record
 from lamina.passes.schedule.emitter import Emitter, Index
@@ -26,6 +28,27 @@ def divided_rows(stage: Stage, groups: dict[int, tuple[int, ...]]) -> LiveRows |
     if not stage.inner or stage.inner[0] not in groups:
         return None
     return joined_live_rows(stage.op, groups[stage.inner[0]])
+
+
+def runs_all_rows(
+    stages: Sequence[Stage], group: Mapping[int, tuple[int, ...]], tasks: RowTasks
+) -> bool:
+    """Whether tasks of rows side by side run those that do not count, too.
+
+    `group` says of the rows of the first stage what they are made of, once they are joined.
+    """
+    if (tasks.jam or 1) == 1:
+        return False
+    first = stages[0]
+    rows = joined_live_rows(first.op, [d for dim in first.rows for d in group.get(dim, (dim,))])
+    ends = may_divide_jammed(stages) and divided_rows(first, dict(group)) is None
+    return not ends or rows is None or has_gaps(rows)
+
+
+def may_divide_jammed(stages: Sequence[Stage]) -> bool:
+    """Whether rows side by side and single ones may be two loops: other loops of nests that stand
+    in several would not end any more where `lamina.ends` says."""
+    return not any(ENDS in stage.op.attributes for stage in stages)
 
 
 def copies_of(emit: Emitter, stages: Sequence[Stage]) -> list[GenericOp]:

@@ -20,7 +20,6 @@ from xdsl.ir import Block, Operation
 
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, LiveCountOp, LiveRowOp, LiveTurnsOp
-from lamina.dialects.loop.bounds import ENDS
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of
 from lamina.dialects.loop.live_rows import LiveRows
 from lamina.dialects.loop.packing import is_packed
@@ -42,6 +41,8 @@ from lamina.passes.schedule.jammed_rows import (
     divide_jammed,
     divided_rows,
     has_gaps,
+    may_divide_jammed,
+    runs_all_rows,
 )
 from lamina.passes.schedule.kernel_parts import Part, parts_of, schedules_of
 from lamina.passes.schedule.live_rows import divided, joined_live_rows, over_operands
@@ -149,7 +150,7 @@ def _put_into_tasks(emit: Emitter, stages: list[Stage], tasks: RowTasks) -> None
     count = rows * chunks // together
     live = _Live.of(emit, stages[0], groups[0])
     if live is not None and together > 1:
-        if _may_divide_jammed(stages) and (front := live.rows_in_front(emit)) is not None:
+        if may_divide_jammed(stages) and (front := live.rows_in_front(emit)) is not None:
             divide_jammed(emit, stages, groups, together, front, parallel=tasks.parallel)
             return
         live = None
@@ -317,13 +318,7 @@ def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
         return {}
     groups = row_groups(stages)
     take_inner(stages, tasks.inner or ())
-    live = divided_rows(stages[0], groups[0])
-    if (tasks.jam or 1) > 1 and not (
-        live is None
-        and _may_divide_jammed(stages)
-        and (rows := joined_live_rows(stages[0].op, _joined(groups[0], stages[0].rows))) is not None
-        and not has_gaps(rows)
-    ):
+    if runs_all_rows(stages, groups[0], tasks):
         return {}
     block = stages[0].op.parent_block()
     assert block is not None
@@ -340,12 +335,6 @@ def rows_run_singly(part: Part, tasks: Any) -> dict[GenericOp, tuple[int, ...]]:
         )
         for stage, dims in zip(stages, groups, strict=True)
     }
-
-
-def _may_divide_jammed(stages: Sequence[Stage]) -> bool:
-    """Whether rows side by side and single ones may be two loops: other loops of nests that stand
-    in several would not end any more where `lamina.ends` says."""
-    return not any(ENDS in stage.op.attributes for stage in stages)
 
 
 def _ends_within(stage: Stage, row: tuple[int, tuple[int, ...]]) -> bool:

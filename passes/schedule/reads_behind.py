@@ -21,11 +21,13 @@ from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, summed_rows
 from lamina.dialects.loop.linear import Linear
 from lamina.dialects.loop.live_rows import Digit
 from lamina.dialects.loop.schedules import RowTasks, RowTasksAttr
+from lamina.passes.schedule.jammed_rows import runs_all_rows
 from lamina.passes.schedule.kernel_parts import Part
 from lamina.passes.schedule.live_rows import live_digits
 from lamina.passes.schedule.loop_ends import common_ends
 from lamina.passes.schedule.nest_steps import has_step
-from lamina.passes.schedule.stages import collapse_rows, stages_of, take_inner
+from lamina.passes.schedule.parallelize import row_groups
+from lamina.passes.schedule.stages import stages_of, take_inner
 from lamina.passes.schedule.sweeps import scheduled_sweeps
 
 
@@ -70,9 +72,10 @@ def _ends_there(
     schedules = [stage.schedule for stage in stages]
     turned = any(s.jam is not None for s in schedules)
     summing = next((s.op for s in stages if summed_rows(s.op)), None)
-    collapse_rows(stages)
+    groups = row_groups(stages)
     if summing is None:
         take_inner(stages, tasks.inner or ())
+    turned = turned or runs_all_rows(stages, groups[0], tasks)
     ended = common_ends(scheduled_sweeps(stages)) is not None
     return all(
         _is_live(nest, form, count, turned=turned, summing=summing)

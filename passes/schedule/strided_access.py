@@ -45,6 +45,11 @@ class Elements:
         assert isinstance(kind, MemRefType)
         return kind.element_type
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the memory has none: a place in it that is checked may be no address."""
+        return 0 in self.memory.type.get_shape()  # pyright: ignore[reportAttributeAccessIssue]
+
     def can_be_shuffled(self) -> bool:
         """Whether `deinterleave` can read them: of whole bytes, the first ones if not all."""
         bits = getattr(self.element, "bitwidth", 0)

@@ -59,6 +59,33 @@ def test_images_of_any_size_have_one_version() -> None:
     assert lamina.compile_count() == before + 1
 
 
+@pytest.mark.parametrize("options", [{}, {"affine": True}, {"track_running_stats": True}])
+def test_instance_norms_of_any_batch_have_one_version(options: dict[str, bool]) -> None:
+    """Torch joins samples and channels, of which there is no known number then."""
+    model = nn.Sequential(nn.Conv2d(3, 4, 3), nn.InstanceNorm2d(4, **options), nn.ReLU()).eval()
+    for parameter in model[1].parameters():
+        nn.init.normal_(parameter)
+    compiled = torch.compile(model, backend="lamina", dynamic=True)
+    before = lamina.compile_count()
+    for shape in [(2, 3, 8, 12), (5, 3, 9, 7), (3, 3, 33, 20)]:
+        x = torch.randn(shape) * 3 + 5
+        with torch.no_grad():
+            torch.testing.assert_close(compiled(x), model(x), rtol=1e-4, atol=1e-4)
+    assert lamina.compile_count() == before + 1
+
+
+def test_gradients_of_an_instance_norm() -> None:
+    def loss(x: Any, weight: Any) -> Any:
+        return nn.functional.instance_norm(x, weight=weight, bias=weight).sin().sum()
+
+    gradients = torch.func.grad(loss, argnums=(0, 1))
+    compiled = torch.compile(gradients, backend="lamina", dynamic=True)
+    for shape in [(2, 3, 8, 12), (5, 3, 9, 7)]:
+        x, weight = torch.randn(shape), torch.randn(3)
+        for one, other in zip(compiled(x, weight), gradients(x, weight), strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-4, atol=1e-4)
+
+
 def test_marked_dimensions() -> None:
     x = torch.randn(6, 8)
     torch._dynamo.mark_dynamic(x, 0, min=2, max=100)

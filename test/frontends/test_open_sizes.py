@@ -221,3 +221,42 @@ def test_sizes_without_a_least_one_may_be_0_and_1() -> None:
     with pytest.raises(lamina.ArgumentError, match=r"dimension 0 of argument 'y' is 1"):
         compiled(x, y[:1])
     assert len(compiled.sizes) == 2
+
+
+def test_a_dim_without_a_least_size_has_that_of_its_ops() -> None:
+    """Torch says 0, of which there is no maximum; eager mode refuses such a call, too."""
+
+    class Extremes(nn.Module):
+        def forward(self, x: Any, y: Any) -> tuple[Any, Any]:
+            return x.amax(1), y.sum(1)
+
+    x, y = torch.randn(3, 4), torch.randn(3, 5)
+    dims = {"x": {1: Dim("n", max=90)}, "y": {1: Dim("m", max=90)}}
+    program = torch.export.export(Extremes(), (x, y), dynamic_shapes=dims)
+    compiled = lamina.compile(program, versions="padded")
+    assert sorted(compiled.sizes.names.values()) == ["[0, 90]", "[1, 90]"]
+    for size in (4, 1, 70):
+        x = torch.randn(3, size)
+        torch.testing.assert_close(compiled(x, y[:, :0])[0], x.amax(1))
+    with pytest.raises(
+        lamina.ArgumentError, match=r"dimension 1 of argument 'x' is 0: .* \[1, 90\]"
+    ):
+        compiled(x[:, :0], y)
+
+
+def test_powers_of_sizes() -> None:
+    """Torch writes so the product of equal sizes, as of a matrix that is flattened."""
+
+    class Squares(nn.Module):
+        def forward(self, x: Any) -> tuple[Any, Any]:
+            return (x @ x.mT).flatten()[torch.arange(x.shape[0])], x.new_ones(x.shape[0] ** 3)
+
+    size = Dim("n", max=40)
+    program = torch.export.export(
+        Squares(), (torch.randn(6, 6),), dynamic_shapes={"x": {0: size, 1: size}}
+    )
+    compiled = lamina.compile(program, versions="padded")
+    for n in (6, 3, 17, 1):
+        x = torch.randn(n, n)
+        for found, wanted in zip(compiled(x), Squares()(x), strict=True):
+            torch.testing.assert_close(found, wanted)

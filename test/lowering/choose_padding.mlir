@@ -35,14 +35,15 @@ func.func @main(%x: tensor<?x3x?x8xf32> {lamina.dims = [#lamina.size<b>, #lamina
 
 // -----
 
-// Rows of which every second of the last eight elements meets four numbers: a size is tried as what is likely.
+// Images of which every second of the last eight channels meets four numbers: a size is tried as what is likely.
 
 // CHECK: lamina.padding = {n = "rows", c = "exact"}
-func.func @main(%x: tensor<?x?xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<c in [1, 99]>]},
-                %w: tensor<4xf32>) -> tensor<?x?xf32> attributes {lamina.hints = {c = 8 : i64, n = 5000 : i64}} {
-  %0 = aten.slice.Tensor(%x, dim = 1, start = -8, step = 2) : (tensor<?x?xf32>) -> tensor<?x?xf32>
-  %1 = aten.mul.Tensor(%0, %w) : (tensor<?x?xf32>, tensor<4xf32>) -> tensor<?x?xf32>
-  func.return %1 : tensor<?x?xf32>
+func.func @main(%x: tensor<?x?x5x8xf32> {lamina.dims = [#lamina.size<n>, #lamina.size<c in [1, 99]>]},
+                %w: tensor<4x1x1xf32>) -> tensor<?x?x10x16xf32> attributes {lamina.hints = {c = 8 : i64, n = 5000 : i64}} {
+  %r = aten.upsample_nearest2d.vec(%x, scale_factors = [2.0, 2.0]) : (tensor<?x?x5x8xf32>) -> tensor<?x?x10x16xf32>
+  %0 = aten.slice.Tensor(%r, dim = 1, start = -8, step = 2) : (tensor<?x?x10x16xf32>) -> tensor<?x?x10x16xf32>
+  %1 = aten.mul.Tensor(%0, %w) : (tensor<?x?x10x16xf32>, tensor<4x1x1xf32>) -> tensor<?x?x10x16xf32>
+  func.return %1 : tensor<?x?x10x16xf32>
 }
 
 // -----

@@ -104,6 +104,46 @@ PROGRAMS: dict[str, tuple[Any, Callable[[int], Made]]] = {
         Program(lambda x: torch.slice_scatter(x, x[:, :2] * 2, 1, 0, 3, 2)),
         rows(3),
     ),
+    "slice_scatter in steps": (
+        Program(lambda x: torch.slice_scatter(x, x[1::3] * 2, 0, 1, None, 3)),
+        rows(3),
+    ),
+    "slice_scatter in steps up to a part": (
+        Program(lambda x: torch.slice_scatter(x, x[:-1:2] * 2, 0, 0, x.shape[0] - 1, 2)),
+        rows(3),
+    ),
+    "gradient of a slice in steps": (
+        Program(
+            lambda x: torch.ops.aten.slice_backward(x[:-1:2], x.shape, 0, 0, x.shape[0] - 1, 2)
+        ),
+        rows(3),
+    ),
+    "gradient of a slice of columns": (
+        Program(lambda x: torch.ops.aten.slice_backward(x[:, 1:3], x.shape, 1, 1, 3, 1)),
+        rows(4),
+    ),
+    "gradient of the last row": (
+        Program(lambda x: torch.ops.aten.select_backward(x[0], x.shape, 0, -1)),
+        rows(3),
+    ),
+    "steps from a place near the end": (Program(lambda x: x[-2::2] * 2), rows(3)),
+    "steps from a part on": (Program(lambda x: x[x.shape[0] // 3 :: 3] * 2), rows(3)),
+    "roll by a half": (Program(lambda x: x.roll(x.shape[0] // 2, 0)), rows(3)),
+    "roll of known columns by a size": (Program(lambda x: x.roll(-x.shape[0], 1)), rows(7)),
+    "roll of a vector": (Program(lambda x: x.roll(2)), rows()),
+    "fftshift": (Program(lambda x: torch.fft.fftshift(x)), rows(5)),
+    "ifftshift": (Program(lambda x: torch.fft.ifftshift(x, 0)), rows(5)),
+    "repeat_interleave of rows": (Program(lambda x: x.repeat_interleave(3, 0)), rows(4)),
+    "repeat_interleave of columns": (Program(lambda x: x.repeat_interleave(2, 1)), rows(4)),
+    "repeat_interleave of all": (Program(lambda x: x.repeat_interleave(2)), rows(4)),
+    "variance far from zero": (
+        Program(lambda x: x.var(0) * 1e4),
+        lambda n: (1e4 + 0.01 * torch.randn(n, 3),),
+    ),
+    "deviation of equal rows": (
+        Program(lambda x: x.std(0) * 1e9),
+        lambda n: (torch.randn(30).repeat(n, 1),),
+    ),
     "joined dimensions of no elements": (
         Program(lambda x: x.clone().flatten(1).exp()),
         lambda n: (torch.zeros(n, 0, 0),),
@@ -199,3 +239,75 @@ def test_others_have_a_version_for_each_size(name: str) -> None:
     for args in (given, larger):
         torch.testing.assert_close(compiled(*args), module(*args), rtol=1e-4, atol=1e-4)
     assert reason in (compiled.sizes.reason or "")
+
+
+def _loss(name: str) -> Any:
+    return lambda x: getattr(F, name)(x, x.flip(0).sigmoid().detach())
+
+
+ACTIVATIONS = [
+    "celu",
+    "elu",
+    "hardshrink",
+    "hardsigmoid",
+    "hardswish",
+    "hardtanh",
+    "leaky_relu",
+    "logsigmoid",
+    "mish",
+    "relu6",
+    "selu",
+    "softplus",
+    "softshrink",
+]
+LOSSES = ["huber_loss", "kl_div", "mse_loss", "smooth_l1_loss", "soft_margin_loss"]
+GRADIENTS = {
+    **{name: getattr(F, name) for name in ACTIVATIONS},
+    **{name: _loss(name) for name in LOSSES},
+    "prelu": lambda x: F.prelu(x, torch.tensor(0.3)),
+    "binary_cross_entropy": lambda x: _loss("binary_cross_entropy")(x.sigmoid()),
+}
+
+
+@pytest.mark.parametrize("name", GRADIENTS)
+def test_one_version_serves_gradients_of_all_batches(name: str) -> None:
+    """Their ops have no tag that they are pointwise, and means count no padding."""
+    torch._dynamo.reset()
+    gradient = torch.func.grad(lambda x: GRADIENTS[name](x).sin().sum())
+    compiled = torch.compile(gradient, backend="lamina", dynamic=True)
+    before = lamina.compile_count()
+    for size in (5, 9, 20):
+        x = torch.randn(size, 3) * 3
+        torch.testing.assert_close(compiled(x), gradient(x), rtol=1e-4, atol=1e-5)
+    assert lamina.compile_count() == before + 1
+
+
+SECOND_NAMES: dict[str, Callable[[Any, Any], Any]] = {
+    "absolute": lambda x, y: torch.absolute(x),
+    "arctan2": torch.arctan2,
+    "complex": lambda x, y: torch.view_as_real(torch.complex(x, y)),
+    "divide": torch.divide,
+    "greater": torch.greater,
+    "hardswish": lambda x, y: F.hardswish(x),
+    "hinge_embedding_loss": lambda x, y: F.hinge_embedding_loss(x, y.sign()),
+    "less_equal": lambda x, y: torch.less_equal(x, 0.5),
+    "margin_ranking_loss": lambda x, y: F.margin_ranking_loss(x, y, x.sign()),
+    "multiply": torch.multiply,
+    "negative": lambda x, y: torch.negative(x),
+    "not_equal": torch.not_equal,
+    "poisson_nll_loss": lambda x, y: F.poisson_nll_loss(x, y.abs()),
+    "polar": lambda x, y: torch.view_as_real(torch.polar(x.abs(), y)),
+    "special_expit": lambda x, y: torch.special.expit(x),
+    "subtract": torch.subtract,
+}
+
+
+@pytest.mark.parametrize("name", SECOND_NAMES)
+def test_one_version_serves_second_names_and_losses(name: str) -> None:
+    module, make = Program(SECOND_NAMES[name]), pairs((3,), (3,))
+    dims = ({0: torch.export.Dim.AUTO},) * 2
+    program = torch.export.export(module, make(5), dynamic_shapes=dims)
+    compiled = lamina.compile(program, versions="padded")
+    for size in SIZES:
+        args = make(size)
+        torch.testing.assert_close(compiled(*args), module(*args), rtol=1e-4, atol=1e-5)

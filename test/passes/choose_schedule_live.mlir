@@ -90,6 +90,19 @@ func.func private @apart(%a: memref<256x256x128xf32>, %n: memref<i64>, %m: memre
   func.return
 }
 
+// Nor where what they reduce ends at a number of the call: rows side by side and those that are left would be two nests.
+// CHOSEN-LABEL: @ended
+// CHOSEN-NOT:     jam
+func.func private @ended(%a: memref<65536x128xf32>, %n: memref<i64>, %k: memref<i64>, %c: memref<65536xf32>, %b: memref<128xi1>) attributes {lamina.kernel, lamina.masks = array<i64: 4, 2>} {
+  loop.generic (m, k) in [65536, 128] reads(%b[k] : memref<128xi1>, %a[m, k] : memref<65536x128xf32>) writes([m] max into %c : memref<65536xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 65536]>, lamina.ends = [#loop.bounds<1, lower affine_map<(d0, d1)[s0] -> ()>, upper affine_map<(d0, d1)[s0] -> (s0)>, counts [2]>]} {
+  ^bb0(%counts: i1, %x: f32):
+    %low = arith.constant 0xFF800000 : f32
+    %y = arith.select %counts, %x, %low : f32
+    loop.yield %y : f32
+  }
+  func.return
+}
+
 // Rows of two sizes are not walked as one loop, which could end at the first one only: tasks are positions of the first,
 // in pieces of the loop over the second, which ends where that does.
 // CHOSEN-LABEL: @two_sizes

@@ -370,3 +370,39 @@ func.func private @rows(%x: memref<64x8xf32>, %n: memref<i64>, %y: memref<64x8xf
   }
   func.return
 }
+
+// -----
+
+// Rows side by side are those that count.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<128x64xf32> {lamina.limits = [1 : i64, -1 : i64]}
+func.func @main(%x: memref<128x64xf32>, %n: memref<i64> {lamina.kind = "input"}, %k: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}) attributes {lamina.entry} {
+  func.call @beside(%x, %n, %k, %y) : (memref<128x64xf32>, memref<i64>, memref<i64>, memref<128xf32>) -> ()
+  func.return
+}
+func.func private @beside(%x: memref<128x64xf32>, %n: memref<i64>, %k: memref<i64>, %y: memref<128xf32>) attributes {lamina.kernel, lamina.schedule = [#loop.rows<parallel, jam = 4>]} {
+  loop.generic (i, j) in [128, 64] reads(%x[i, j] : memref<128x64xf32>) writes([i] max into %y : memref<128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 128]>} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return
+}
+
+// -----
+
+// All rows run where their loops end at a number of the call, too: memory is read behind those that count.
+// CHECK-LABEL: @main
+// CHECK-SAME:    %x: memref<128x64xf32>, %n:
+func.func @main(%x: memref<128x64xf32>, %n: memref<i64> {lamina.kind = "input"}, %k: memref<i64> {lamina.kind = "input"}, %y: memref<128xf32> {lamina.kind = "output"}, %m: memref<64xi1> {lamina.kind = "input"}) attributes {lamina.entry} {
+  func.call @beside(%x, %n, %k, %y, %m) : (memref<128x64xf32>, memref<i64>, memref<i64>, memref<128xf32>, memref<64xi1>) -> ()
+  func.return
+}
+func.func private @beside(%x: memref<128x64xf32>, %n: memref<i64>, %k: memref<i64>, %y: memref<128xf32>, %m: memref<64xi1>) attributes {lamina.kernel, lamina.masks = array<i64: 4, 2>, lamina.schedule = [#loop.rows<parallel, jam = 4>]} {
+  loop.generic (i, j) in [128, 64] reads(%m[j] : memref<64xi1>, %x[i, j] : memref<128x64xf32>) writes([i] max into %y : memref<128xf32>) attributes {lamina.nest = #loop.nest<rows = [d0], live = [arg1 of 128]>, lamina.ends = [#loop.bounds<1, lower affine_map<(d0, d1)[s0] -> ()>, upper affine_map<(d0, d1)[s0] -> (s0)>, counts [2]>]} {
+  ^bb0(%counts: i1, %a: f32):
+    %low = arith.constant 0xFF800000 : f32
+    %b = arith.select %counts, %a, %low : f32
+    loop.yield %b : f32
+  }
+  func.return
+}

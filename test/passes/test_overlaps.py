@@ -122,6 +122,55 @@ def test_slices_of_dynamic_tensors(start: int) -> None:
     np.testing.assert_array_equal(run_module(module, [x])[0], expected)
 
 
+OPEN_ENDS = """
+func.func @main(%x: tensor<?x6xf32>, %n: i64) -> tensor<?x6xf32> {{
+  %a = aten.slice.Tensor(%x, dim = 0, {0}, step = 1) : (tensor<?x6xf32>{2}) -> tensor<?x6xf32>
+  %b = aten.slice.Tensor(%x, dim = {1}, step = 1) : (tensor<?x6xf32>{2}) -> tensor<?x6xf32>
+  %0 = aten.mul_.Tensor(%a, %b) : (tensor<?x6xf32>, tensor<?x6xf32>) -> tensor<?x6xf32>
+  func.return %x : tensor<?x6xf32>
+}}"""
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "kept"),
+    [
+        ("end = %n", "0, start = 0, end = %n", slice(2)),
+        ("start = %n", "-2, start = %n, end = 9223372036854775807", slice(2, None)),
+    ],
+)
+def test_slices_with_ends_left_out_are_those_with_torch_s_ends(
+    one: str, other: str, kept: slice
+) -> None:
+    """`y[:n] += 1` writes to one, and copies it to the other."""
+    x = np.arange(18, dtype=np.float32).reshape(3, 6)
+    expected = x.copy()
+    expected[kept] *= expected[kept]
+    module = lamina.parse(OPEN_ENDS.format(one, other, ", i64"))
+    np.testing.assert_array_equal(run_module(module, [x, 2])[0], expected)
+
+
+def test_slices_of_all_rows_are_the_rows() -> None:
+    """`y[:, :n] += 1` writes to such a slice of such a one."""
+    module = lamina.parse("""
+func.func @main(%x: tensor<?x6xf32>, %n: i64) -> tensor<?x6xf32> {
+  %a = aten.slice.Tensor(%x, dim = 1, end = %n) : (tensor<?x6xf32>, i64) -> tensor<?x?xf32>
+  %b = aten.slice.Tensor(%x, dim = 0, start = 0) : (tensor<?x6xf32>) -> tensor<?x6xf32>
+  %c = aten.slice.Tensor(%b, dim = 1, end = %n) : (tensor<?x6xf32>, i64) -> tensor<?x?xf32>
+  %0 = aten.mul_.Tensor(%a, %c) : (tensor<?x?xf32>, tensor<?x?xf32>) -> tensor<?x?xf32>
+  func.return %x : tensor<?x6xf32>
+}""")
+    x = np.arange(18, dtype=np.float32).reshape(3, 6)
+    expected = x.copy()
+    expected[:, :2] *= expected[:, :2]
+    np.testing.assert_array_equal(run_module(module, [x, 2])[0], expected)
+
+
+def test_slices_with_other_ends_are_refused() -> None:
+    with pytest.raises(UnsupportedError, match=SHARED):
+        module = lamina.parse(OPEN_ENDS.format("end = %n", "0, start = 1, end = %n", ", i64"))
+        run_module(module, [np.zeros((3, 6), np.float32), 2])
+
+
 def test_slices_of_dynamic_tensors_that_meet_are_refused() -> None:
     with pytest.raises(UnsupportedError, match=SHARED):
         module = lamina.parse(DYNAMIC.format(2, 5))

@@ -260,3 +260,21 @@ func.func @main(%t: {T} {{lamina.dims = [#lamina.size<n in [0, {ROWS}]>]}},
     for wrong in (9, 500):
         with pytest.raises(ExecutionError, match="index out of range"):
             compiled(np.ones((9, WIDTH), np.float32), np.array([3, wrong]))
+
+
+@pytest.mark.parametrize(
+    "look",
+    [
+        lambda x, i: x.flatten().gather(0, i),
+        lambda x, i: x[i],
+        lambda x, i: x.index_select(0, i).sum(0),
+        lambda x, i: torch.nn.functional.embedding(i, x),
+    ],
+)
+def test_a_table_of_no_rows_has_no_memory(look: Any) -> None:
+    """Torch gives it no address: whatever is looked up there is an error."""
+    compiled = torch.compile(look, backend="lamina")
+    table, places = torch.empty(0, 40), torch.zeros(33, dtype=torch.int64)
+    assert table.data_ptr() == 0
+    with pytest.raises(lamina.ExecutionError, match="index out of range"):
+        compiled(table, places)
