@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any
@@ -161,9 +162,24 @@ class BoundBuilder(Builder):
         if 1 in (one.constant, other.constant):
             return other if one.constant == 1 else one
         most = None if one.most is None or other.most is None else one.most * other.most
-        made = self("mul.Tensor", self.as_tensor(one), self.as_tensor(other))
-        self.state.products[made] = one, other
+        left, right = self._factors(one), self._factors(other)
+        factors = left[0] * right[0], frozenset((left[1] + right[1]).items())
+        made = self.state.product_values.get(factors)
+        if made is None:
+            made = self("mul.Tensor", self.as_tensor(one), self.as_tensor(other))
+            self.state.products[made] = one, other
+            self.state.product_values[factors] = made
         return Number(made, most, 0)
+
+    def _factors(self, number: Number) -> tuple[int, Counter[Count]]:
+        """A constant and counts, with their powers, of which a number is the product."""
+        if number.constant is not None:
+            return number.constant, Counter()
+        value = self.as_tensor(number)
+        if value in self.state.products:
+            (one, left), (other, right) = map(self._factors, self.state.products[value])
+            return one * other, left + right
+        return 1, Counter([value])
 
     def bounded(self, value: SSAValue, sizes: Sequence[Number | Count]) -> Bounded:
         """A padded tensor with these sizes; constants are sizes of dimensions without padding."""

@@ -146,6 +146,10 @@ class State:
         default_factory=dict[SSAValue, tuple[Number, Number]]
     )
     """Counts that are products of two others."""
+    product_values: dict[tuple[int, frozenset[tuple[Count, int]]], SSAValue] = field(
+        default_factory=dict[tuple[int, frozenset[tuple["Count", int]]], SSAValue]
+    )
+    """The same the other way round, by a constant and all counts with their powers."""
     positive: dict[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """Of counts that may come out negative, what they are then: 0."""
     ranges: dict[SSAValue, tuple[int | None, int | None]] = field(

@@ -64,26 +64,28 @@ def before_reshape(op: ReshapeOp, demand: Demand) -> Demand:
 class Demands:
     """What is demanded of values so far: what all readers agree on. Others are not read.
 
-    Where the size at which one ends is one of `multiples`, of another by a factor, it ends at that
-    multiple, and as many groups of so many elements are demanded, too. Outside of the limits that
-    `undefined` has of a value nobody depends on it, unless it decides where something is read, or
-    whether it fails. Of sizes in `orders`, readers that end at either agree on the larger one.
+    Where one ends at a size of `related`, another one times a factor and a number, it ends by the
+    other, if that is nearer. If it is but a multiple, as many groups of so many elements are
+    demanded, too. Outside of the limits that `undefined` has of a value nobody depends on it,
+    unless it decides where something is read, or whether it fails. Of sizes in `orders`, readers
+    that end at either agree on the larger one.
     """
 
     def __init__(
         self,
-        multiples: Mapping[SSAValue, tuple[SSAValue, int]] | None = None,
+        related: Mapping[SSAValue, tuple[SSAValue, int, int]] | None = None,
         undefined: Mapping[SSAValue, Demand] | None = None,
         orders: Orders = NO_ORDERS,
     ) -> None:
         self.orders = orders
         self._found: dict[SSAValue, Demand] = {}
         self._decisive: set[SSAValue] = set()
-        self._multiples = {} if multiples is None else multiples
+        self._related = {} if related is None else related
         self._undefined = {} if undefined is None else undefined
 
     def need(self, value: SSAValue, demand: Demand) -> None:
         """Another reader of a value."""
+        demand = frozenset(map(self._nearest, demand))
         demand = tightest(demand | {group for limit in demand for group in self._groups(limit)})
         known = self._found.get(value)
         if known is not None:
@@ -105,11 +107,21 @@ class Demands:
         """Whether that depends on a value."""
         return value in self._decisive
 
+    def _nearest(self, limit: Limit) -> Limit:
+        """A limit with its end at the size that is next to it: one before `n + 1` it is at `n`."""
+        end = limit.end
+        if isinstance(end, Reach) and end.count in self._related:
+            one, factor, offset = self._related[end.count]
+            moved = end.offset + end.factor * offset
+            if factor == 1 and abs(moved) < abs(end.offset):
+                return replace(limit, end=replace(end, count=one, offset=moved))
+        return limit
+
     def _groups(self, limit: Limit) -> Iterator[Limit]:
         end = limit.end
         if isinstance(end, Reach) and end == Reach(end.count):
-            one, factor = self._multiples.get(end.count, (end.count, 1))
-            if factor > 1:
+            one, factor, offset = self._related.get(end.count, (end.count, 1, 0))
+            if factor > 1 and not offset:
                 yield replace(limit, end=Reach(one, factor))  # as windows in steps of it end
             if factor > 1 and limit.extent % factor == 0 and not isinstance(limit, PanelLimit):
                 yield Limit(factor * limit.stride, limit.extent // factor, Reach(one))

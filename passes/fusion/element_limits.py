@@ -139,6 +139,8 @@ def _later(one: End, other: End, orders: Orders) -> End | None:
     if (one.count, one.factor, one.divisor) == (other.count, other.factor, other.divisor):
         least = max(one.least, other.least)
         return replace(one, offset=max(one.offset, other.offset), least=least)
+    least = max(one.least, other.least)
+    one, other = replace(one, least=least), replace(other, least=least)
     if one.factor < 0 or replace(one, count=other.count) != other:
         return None
     is_below = (one.count, other.count) in orders

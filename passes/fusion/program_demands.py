@@ -86,7 +86,7 @@ class ProgramDemands:
                 inner.note_order(value)
             if asked is not None:
                 self._followed[asked] = inner
-        self.facts.multiples.update(inner.multiples)
+        self.facts.related.update(inner.related)
         for made, value in zip(call.res, _returned(kernel), strict=True):
             self.facts.same(made, value, inner)
 
@@ -134,7 +134,7 @@ class ProgramDemands:
         }
         facts.name_counts(kernel, call)
         returned = facts.through(kernel)
-        within = Demands(self.facts.multiples, facts.undefined, facts.checked)
+        within = Demands(self.facts.related, facts.undefined, facts.checked)
         for value, (demand, decides) in zip(returned, wanted, strict=True):
             if demand is not None:
                 within.need(value, demand)

@@ -29,7 +29,7 @@ def need_results(function: func.FuncOp, facts: CountFacts) -> Demands | None:
         return None
     for value in _checks(function, end):
         facts.checked |= facts.orders.get(value, NO_ORDERS)
-    demands = Demands(facts.multiples, facts.undefined, facts.checked)
+    demands = Demands(facts.related, facts.undefined, facts.checked)
     for value, sizes in zip(end.operands, cuts, strict=True):
         counts = [facts.counts.get(size) if size else None for size in sizes]
         for count, extent in zip(counts, shape_of(value), strict=False):

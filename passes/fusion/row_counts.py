@@ -57,10 +57,10 @@ class CountFacts:
     paddings: dict[SSAValue, Paddings] = field(default_factory=dict[SSAValue, Paddings])
     most: dict[SSAValue, int] = field(default_factory=dict[SSAValue, int])
     """Of sizes: the most that they are, where results are cut to them."""
-    multiples: dict[SSAValue, tuple[SSAValue, int]] = field(
-        default_factory=dict[SSAValue, tuple[SSAValue, int]]
+    related: dict[SSAValue, tuple[SSAValue, int, int]] = field(
+        default_factory=dict[SSAValue, tuple[SSAValue, int, int]]
     )
-    """Of sizes that kernels compute: the size of which they are a multiple, and the factor."""
+    """Sizes that kernels compute of another, times a factor, and a number: all three."""
     orders: dict[SSAValue, Orders] = field(default_factory=dict[SSAValue, Orders])
     """Of booleans: pairs of sizes of which they say that the first is not above the second."""
     checked: set[tuple[SSAValue, SSAValue]] = field(default_factory=set[tuple[SSAValue, SSAValue]])
@@ -80,9 +80,9 @@ class CountFacts:
         for value, made in zip(end.operands, call.res, strict=True):
             if is_count(value) and isinstance(value.owner, GenericOp):
                 self.counts.setdefault(value, made)
-                source, factor = _multiple(value) or (value, 1)
+                source, factor, offset = _related(value) or (value, 1, 0)
                 if source is not value and source in self.counts:
-                    self.multiples[made] = self.counts[source], factor
+                    self.related[made] = self.counts[source], factor, offset
 
     def note_order(self, value: SSAValue) -> None:
         """A boolean that a kernel computes of two sizes."""
@@ -197,17 +197,24 @@ def _compared(value: SSAValue) -> Orders:
     return below | {(other, one)} if predicate in (SGE, EQ) else below
 
 
-def _multiple(value: SSAValue) -> tuple[SSAValue, int] | None:
-    """The number of which another is computed as a positive multiple, and the factor."""
+def _related(value: SSAValue) -> tuple[SSAValue, int, int] | None:
+    """The number of which another is computed as a positive multiple, or by adding a number: with
+    the factor, and what is added."""
     nest = value.owner
     assert isinstance(value, OpResult) and isinstance(nest, GenericOp)
     made = nest.yielded[value.index].owner
-    if nest.extents or not isinstance(made, arith.MuliOp):
+    if nest.extents or not isinstance(made, arith.MuliOp | arith.AddiOp | arith.SubiOp):
         return None
-    for number, other in (made.operands, reversed(made.operands)):
-        factor = constant_integer(other)
-        if isinstance(number, BlockArgument) and factor is not None and factor > 0:
-            return nest.inputs[number.index], factor
+    operands = [made.operands, reversed(made.operands)]
+    for number, other in operands[:1] if isinstance(made, arith.SubiOp) else operands:
+        constant = constant_integer(other)
+        if not isinstance(number, BlockArgument) or constant is None:
+            continue
+        if not isinstance(made, arith.MuliOp):
+            offset = -constant if isinstance(made, arith.SubiOp) else constant
+            return nest.inputs[number.index], 1, offset
+        if constant > 0:
+            return nest.inputs[number.index], constant, 0
     return None
 
 

@@ -38,9 +38,23 @@ def _chosen(batch: int, length: int) -> tuple[Any, ...]:
     return x, torch.randn(batch * length, 3) > 0, torch.randn(batch * length, 3)
 
 
+def _image(batch: int, length: int) -> tuple[Any, ...]:
+    return (torch.randn(batch, WIDTH, length + 1, length // 2 + 1),)
+
+
+def _pixels_behind_one(x: Any) -> Any:
+    """Pixels with one row in front, as of a class; their number is a product in either order."""
+    height, width = x.shape[2:]
+    rows = x.permute(0, 2, 3, 1).reshape(-1, height * width, WIDTH)
+    joined = torch.cat([x.new_ones(x.shape[0], 1, WIDTH), rows.softmax(2)], 1).tanh()
+    image = joined[:, 1:].transpose(1, 2).reshape(-1, WIDTH, width * height)
+    return joined, (image + x.flatten(2)).cumsum(2)
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] = {
     "batches joined": (lambda x, y: torch.cat([x * 2, y], 0), _two),
     "lengths joined": (lambda x, y: torch.cat([x, y + 1], 1), _two),
+    "pixels behind one": (_pixels_behind_one, _image),
     "features joined": (lambda x, y: torch.cat([x, y], 2), _two),
     "behind known rows": (lambda x, y: torch.cat([x.new_ones(2, WIDTH), x[0]], 0), _two),
     "four joined": (lambda *rows: torch.cat(rows), _rows),

@@ -156,3 +156,26 @@ func.func @main(%i: tensor<?x?xi64> {lamina.dims = [#lamina.size<b in [1, 64]>, 
   %4 = aten.view.default(%3, size = [%b, %l, 8]) : (tensor<?x8xf32>, i64, i64) -> tensor<?x?x8xf32>
   func.return %2, %4 : tensor<5x?x?x3xf32>, tensor<?x?x8xf32>
 }
+
+// -----
+
+// A product of the same sizes in another order is the same count.
+
+// CHECK-LABEL: @main
+// CHECK-DAG:     [[BL:%\S+]] = aten.mul.Tensor(%size, %size_1) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+// CHECK-DAG:     [[ALL:%\S+]] = aten.mul.Tensor([[BL]], %size_2) : (tensor<i64>, tensor<i64>) -> tensor<i64>
+// CHECK:         func.return {{%\S+}}, {{%\S+}}, [[ALL]] : tensor<32768xf32>, tensor<32768xf32>, tensor<i64>
+func.func @main(%x: tensor<?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 64]>, #lamina.size<l in [1, 16]>, #lamina.size<c in [1, 32]>]})
+    -> (tensor<?xf32> {lamina.dims = [#lamina.size<b * l * c>]}, tensor<?xf32> {lamina.dims = [#lamina.size<b * l * c>]}) {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?xf32>) -> i64
+  %l = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?xf32>) -> i64
+  %bl = arith.muli %b, %l : i64
+  %blc = arith.muli %bl, %c : i64
+  %cl = arith.muli %c, %l : i64
+  %clb = arith.muli %cl, %b : i64
+  %0 = aten.view.default(%x, size = [%blc]) : (tensor<?x?x?xf32>, i64) -> tensor<?xf32>
+  %1 = aten.view.default(%x, size = [%clb]) : (tensor<?x?x?xf32>, i64) -> tensor<?xf32>
+  %2 = aten.exp.default(%1) : (tensor<?xf32>) -> tensor<?xf32>
+  func.return %0, %2 : tensor<?xf32>, tensor<?xf32>
+}
