@@ -79,8 +79,8 @@ def growing_sizes(graph: fx.GraphModule) -> set[str]:
         for size in value.shape
         if isinstance(size, torch.SymInt) and len(size.node.expr.free_symbols) == 1
     ]
-    grown = [(expr, symbol) for expr in exprs for symbol in expr.free_symbols]
-    return {str(symbol) for expr, symbol in grown if (expr - symbol).is_positive}
+    more = [(symbol, expr - symbol) for expr in exprs for symbol in expr.free_symbols]
+    return {str(symbol) for symbol, number in more if number.is_Integer and number > 0}
 
 
 def padded_elements(graph: fx.GraphModule, sizes: Mapping[str, int]) -> int:

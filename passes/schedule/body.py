@@ -328,7 +328,9 @@ def load(emit: Emitter, where: Elements, passing: SSAValue | None = None) -> Lan
     """Read elements; lanes masked off read nothing, and have what is `passing`, or 0."""
     memory, lanes, mask = where.memory, where.lanes, where.mask
     if where.is_empty:
-        return Lane(passing or emit.splat(number_attribute(0, where.element), lanes), False)
+        if passing is not None:
+            return Lane(passing, False)
+        return Lane(emit.constant(number_attribute(0, where.element)), True)
     if (where.stride == 0 or lanes == 1) and (lanes > 1 or mask is None):
         return Lane(emit.add(load_op(memory, [emit.value(where.at)])), True)
     if where.stride == 1 and mask is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
-from torch import nn
+import pytest
 
 import lamina
 
+torch: Any = pytest.importorskip("torch", reason="the front end is torch's")
 
-class LargeCache(nn.Module):
+
+class LargeCache(torch.nn.Module):
     """A cache of 4 million elements at 128 positions, which its readers mask."""
 
     def forward(self, x: Any, cache: Any) -> Any:

@@ -352,10 +352,10 @@ def test_programs_in_stages_are_verified(body: str, message: str) -> None:
 def test_a_number_that_is_no_size_is_refused_as_before() -> None:
     with pytest.raises(UnsupportedError, match=r"aten.roll.default: goes through"):
         lamina.compile("""
-        func.func @main(%x: tensor<8xf32>, %n: tensor<i64>) -> tensor<8xf32> {
+        func.func @main(%x: tensor<2x4xf32>, %n: tensor<i64>) -> tensor<2x4xf32> {
           %k = aten.item.default(%n) : (tensor<i64>) -> i64
-          %r = aten.roll.default(%x, [%k]) : (tensor<8xf32>, i64) -> tensor<8xf32>
-          func.return %r : tensor<8xf32>
+          %r = aten.roll.default(%x, [%k]) : (tensor<2x4xf32>, i64) -> tensor<2x4xf32>
+          func.return %r : tensor<2x4xf32>
         }""")
 
 
