@@ -85,7 +85,7 @@ def growing_sizes(graph: fx.GraphModule) -> set[str]:
 
 def padded_elements(graph: fx.GraphModule, sizes: Mapping[str, int]) -> int:
     """How many elements the arguments with symbolic sizes have together, but for those that grow
-    from call to call: these come as they lie, and are not copied to have room for more."""
+    from call to call: these are mostly read as they lie, and not copied to have room."""
     growing = growing_sizes(graph)
     values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
     shapes = [value.shape for value in values if isinstance(value, torch.Tensor)]

@@ -57,7 +57,7 @@ _QUERIES = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset", "item")
 _NEVER_NEGATIVE = ("sym_size", "sym_numel", "sym_stride", "sym_storage_offset")
 
 _MOST_POWER = 8
-"""No size is a product of more equal ones."""
+"""Equal factors that a size has at most, each a multiplication: a guess, nothing was measured."""
 
 _SUM = torch.sym_sum
 """Of a list of integers."""

@@ -95,29 +95,14 @@ class CallSizes:
             yield position, dim, size
 
     def elements(self, sizes: Mapping[str, int]) -> int:
-        """How many elements arguments with open dimensions have together, but for those that grow
-        from call to call, as caches: they come as they lie, and are not copied to have room."""
+        """How many elements arguments with open dimensions have together."""
         values = {name: sizes[text] for text, name in self.names.items()}
-        growing = self._growing()
         shapes = [
             [size.at(values) if isinstance(size, Size) else size for size in shape]
             for position, shape in enumerate(self._shapes)
-            if position not in self.numbers
-            and any(isinstance(size, Size) for size in shape)
-            and growing.isdisjoint(shape)
+            if position not in self.numbers and any(isinstance(size, Size) for size in shape)
         ]
         return sum(prod(map(int, shape)) for shape in shapes)  # pyright: ignore
-
-    def _growing(self) -> set[Extent]:
-        """Sizes of which a result has some more positions: of caches to which a call adds."""
-        grown = {size for one in self._results for size in shape_of(one, self.names)}
-        alone = [Size.of(name) for name in self.names.values()]
-        return {
-            own
-            for own in alone
-            for size in grown
-            if isinstance(size, Size) and isinstance(more := size - own, int) and more > 0
-        }
 
     def blamed(self, error: OutOfMemoryError, sizes: Mapping[SizeName, int]) -> OutOfMemoryError:
         """The error of a call for which there is no memory, with what makes that so much: the sizes
