@@ -7,7 +7,8 @@ kernels, says so in `lamina.least_extents`, which `fuse-kernels` reads:
 
     loop.generic (d0, d1) in [256, 768] ... attributes {lamina.least_extents = array<i64: 1, 768>}
 
-A size is 1 at least, or what `lamina.least` of its argument says. A nest that has the note keeps
+Steps of a `control.repeat`, such as equal layers, are told what the next one needs of them. A size
+is 1 at least, or what `lamina.least` of its argument says. A nest that has the note keeps
 it.
 """
 
@@ -27,10 +28,10 @@ from lamina.dialects.loop.least_extents import LEAST_EXTENTS, set_least_extents
 from lamina.passes.contracts.argument_numbers import LEAST
 from lamina.passes.defined_functions import defined_functions
 from lamina.passes.fusion.element_limits import End, Points
+from lamina.passes.fusion.repeat_demands import Functions, demand_op
 from lamina.passes.fusion.result_sizes import has_sizes, need_results
 from lamina.passes.fusion.row_counts import CountFacts
 from lamina.passes.fusion.row_limits import by_place, row_limits
-from lamina.passes.fusion.unstructured_demand import demanded_points
 
 
 class NoteLeastExtentsPass(ModulePass):
@@ -39,12 +40,13 @@ class NoteLeastExtentsPass(ModulePass):
     name = "note-least-extents"
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
-        for function in defined_functions(op):
+        functions = {function.sym_name.data: function for function in defined_functions(op)}
+        for function in functions.values():
             if has_sizes(function):
-                _note(function)
+                _note(function, functions)
 
 
-def _note(function: func.FuncOp) -> None:
+def _note(function: func.FuncOp, functions: Functions) -> None:
     facts = CountFacts()
     block = function.body.block
     for argument in block.args:
@@ -57,12 +59,14 @@ def _note(function: func.FuncOp) -> None:
     demands = need_results(function, facts)
     assert demands is not None
     least = _least_numbers(function)
+
+    def note(nest: GenericOp, points: Points) -> None:
+        if LEAST_EXTENTS not in nest.attributes:
+            set_least_extents(nest, _least_extents(nest.extents, points, least))
+
     for op in reversed(block_ops(block)):
-        if isinstance(op, func.ReturnOp):
-            continue
-        found = demanded_points(op, demands, facts)
-        if isinstance(op, GenericOp) and found is not None and LEAST_EXTENTS not in op.attributes:
-            set_least_extents(op, _least_extents(op.extents, found.points, least))
+        if not isinstance(op, func.ReturnOp):
+            demand_op(op, demands, facts, functions, note)
 
 
 def _least_numbers(function: func.FuncOp) -> dict[SSAValue, int]:

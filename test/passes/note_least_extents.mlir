@@ -101,3 +101,58 @@ func.func @pairs(%x: tensor<64x8xf32>, %n: tensor<i64> {lamina.kind = "input", l
   }
   func.return %2, %n : tensor<62x8xf32>, tensor<i64>
 }
+
+// -----
+
+// Each step of a repeat hands on the rows that the next one needs, and its function notes them.
+// CHECK-LABEL: func.func @layers(
+// CHECK:         lamina.op = "before", lamina.least_extents = array<i64: 1, 8>
+// CHECK-LABEL: func.func private @layer(
+// CHECK:         lamina.op = "product", lamina.least_extents = array<i64: 1, 8, 8>
+func.func @layers(%x: tensor<128x8xf32>, %v: tensor<8x8xf32>, %w: tensor<8x8xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<128x8xf32> {lamina.sizes = [0, -1]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = loop.generic (i, j) in [128, 8] reads(%x[i, j] : tensor<128x8xf32>) writes([i, j] store : tensor<128x8xf32>) attributes {lamina.op = "before"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  %1 = control.repeat from(%0) each(%v, %w) : (tensor<128x8xf32>, tensor<8x8xf32>, tensor<8x8xf32>) -> (tensor<128x8xf32>) attributes {times = 2 : i64} do {
+  ^bb0(%y: tensor<128x8xf32>, %u: tensor<8x8xf32>):
+    %2 = func.call @layer(%y, %u) : (tensor<128x8xf32>, tensor<8x8xf32>) -> tensor<128x8xf32>
+    control.yield %2 : tensor<128x8xf32>
+  }
+  func.return %1, %n : tensor<128x8xf32>, tensor<i64>
+}
+func.func private @layer(%y: tensor<128x8xf32>, %u: tensor<8x8xf32>) -> tensor<128x8xf32> attributes {lamina.region} {
+  %0 = loop.generic (i, j, k) in [128, 8, 8] reads(%y[i, k] : tensor<128x8xf32>, %u[k, j] : tensor<8x8xf32>) writes([i, j] add : tensor<128x8xf32>) attributes {lamina.op = "product"} {
+  ^bb0(%a: f32, %b: f32):
+    %c = arith.mulf %a, %b : f32
+    loop.yield %c : f32
+  }
+  func.return %0 : tensor<128x8xf32>
+}
+
+// -----
+
+// The next step adds up all rows, so that each step needs all, though the last ones are cut.
+// CHECK-LABEL: @summed
+// CHECK:         attributes {lamina.op = "rows"} {
+// CHECK:         lamina.op = "last", lamina.least_extents = array<i64: 1>
+func.func @summed(%x: tensor<64xf32>, %n: tensor<i64> {lamina.kind = "input"}) -> (tensor<64xf32> {lamina.sizes = [0]}, tensor<i64> {lamina.kind = "size"}) {
+  %0 = control.repeat from(%x) : (tensor<64xf32>) -> (tensor<64xf32>) attributes {times = 3 : i64} do {
+  ^bb0(%y: tensor<64xf32>):
+    %1 = loop.generic (i) in [64] reads(%y[i] : tensor<64xf32>) writes([] add : tensor<f32>) attributes {lamina.op = "sum"} {
+    ^bb0(%a: f32):
+      loop.yield %a : f32
+    }
+    %2 = loop.generic (i) in [64] reads(%y[i] : tensor<64xf32>, %1[] : tensor<f32>) writes([i] store : tensor<64xf32>) attributes {lamina.op = "rows"} {
+    ^bb0(%a: f32, %b: f32):
+      %c = arith.addf %a, %b : f32
+      loop.yield %c : f32
+    }
+    control.yield %2 : tensor<64xf32>
+  }
+  %3 = loop.generic (i) in [64] reads(%0[i] : tensor<64xf32>) writes([i] store : tensor<64xf32>) attributes {lamina.op = "last"} {
+  ^bb0(%a: f32):
+    loop.yield %a : f32
+  }
+  func.return %3, %n : tensor<64xf32>, tensor<i64>
+}
