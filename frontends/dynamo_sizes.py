@@ -28,6 +28,7 @@ from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
 from lamina.frontends.dynamo_symbols import (
     feature_sizes,
+    growing_sizes,
     number_at,
     padded_elements,
     places_of_symbols,
@@ -98,6 +99,7 @@ class SizedDynamoCall:
             policy,
             self._elements,
             [name for name in feature_sizes(graph) if name in names],
+            growing_sizes(graph) & names.keys(),
         )
         self._hints = {
             str(size.node.expr): int(guarding_hint_or_throw(size))

@@ -150,6 +150,7 @@ STAGES: tuple[Stage, ...] = (
             "bound-dims",
             "limit-rows",
             "drop-row-masks",
+            "elide-masks",
         ),
     ),
     Stage(
@@ -162,6 +163,7 @@ STAGES: tuple[Stage, ...] = (
             "plan-memory",
             "split-domains",
             "pair-results",
+            "mask-cut-sums",
             "choose-schedule",
             "limit-panels",
             "limit-padded-reads",

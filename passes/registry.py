@@ -96,6 +96,7 @@ PASSES: dict[str, str] = {
     "bound-dims": "lamina.passes.fusion.bound_dims:BoundDimsPass",
     "limit-rows": "lamina.passes.fusion.limit_rows:LimitRowsPass",
     "drop-row-masks": "lamina.passes.fusion.drop_row_masks:DropRowMasksPass",
+    "elide-masks": "lamina.passes.fusion.elide_masks:ElideMasksPass",
     "inline-regions": "lamina.passes.regions.inline_regions:InlineRegionsPass",
     "unroll-layers": "lamina.passes.regions.unroll_layers:UnrollLayersPass",
     # memory and schedules
@@ -108,6 +109,7 @@ PASSES: dict[str, str] = {
     "pair-results": "lamina.passes.schedule.pair_results:PairResultsPass",
     "alternate-directions": "lamina.passes.schedule.alternate_directions:AlternateDirectionsPass",
     "choose-directions": "lamina.passes.schedule.choose_directions:ChooseDirectionsPass",
+    "mask-cut-sums": "lamina.passes.schedule.mask_cut_sums:MaskCutSumsPass",
     "choose-schedule": "lamina.passes.schedule.choose_schedule:ChooseSchedulePass",
     "limit-panels": "lamina.passes.schedule.limit_panels:LimitPanelsPass",
     "limit-padded-reads": "lamina.passes.schedule.limit_padded_reads:LimitPaddedReadsPass",

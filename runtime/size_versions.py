@@ -16,6 +16,7 @@ from lamina.lowering.choose_padding import LikelyBounds, Padding
 from lamina.passes.contracts.size_padding import EXACT, MASKED, ROWS
 from lamina.passes.cost.version_sizes import (
     GROWTH_BITS,
+    LEAST_GROWING,
     LEAST_MASKED,
     LEAST_ROWS,
     MOST_ELEMENTS,
@@ -171,7 +172,7 @@ class Versions:
     first sizes alone. Numbers that are no sizes of an argument may stand among the sizes of a set:
     they have no name in `names`. `elements` counts those of arguments of given sizes. `steady` are
     sizes that rarely vary: with `VARYING`, versions are for the one number of each until another
-    comes.
+    comes; `growing` those that are larger in each call than in the one before, as of caches.
     """
 
     def __init__(
@@ -183,8 +184,10 @@ class Versions:
         policy: str,
         elements: Callable[[Mapping[str, int]], int],
         steady: Collection[str] = (),
+        growing: Collection[str] = (),
     ) -> None:
         self.names, self.policy = names, policy
+        self._growing = frozenset(growing)
         self._elements = elements
         self.sizes = Sizes({text: str(name.range) for text, name in names.items()})
         self._make_exact, self._make_padded = exact, padded
@@ -298,21 +301,25 @@ class Versions:
         between, the same is chosen, since it follows from powers of four."""
         ways = {text: padding.ways.get(text, MASKED) for text in self.names}
         ways |= dict.fromkeys(numbers, EXACT)
+        growing = [text for text in self._growing if ways.get(text) == MASKED]
         most = ROOMY_ROW_ELEMENTS if ROWS in ways.values() else ROOMY_ELEMENTS
         bounds: dict[str, int] = {}
         least: dict[str, int] = {}
         for rows, masked in _ROOM:
-            least = {ROWS: rows, MASKED: masked, EXACT: 1}
+            by_way = {ROWS: rows, MASKED: masked, EXACT: 1}
+            least = {text: by_way[way] for text, way in ways.items()}
+            if masked == LEAST_MASKED:
+                least |= dict.fromkeys(growing, LEAST_GROWING)
             bounds = {
                 text: sizes[text]
                 if way == EXACT
-                else bound_of(sizes[text], self.names[text], least[way])
+                else bound_of(sizes[text], self.names[text], least[text])
                 for text, way in ways.items()
             }
             given = self._elements({**sizes, **bounds})
             if given <= most and padding.largest(bounds) <= MOST_ELEMENTS:
                 break
-        from_ = {text: first_of(sizes[text], least[way]) for text, way in ways.items()}
+        from_ = {text: first_of(sizes[text], least[text]) for text in ways}
         return bounds, from_
 
     def _add(self, version: Version) -> Version:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import field
 from itertools import combinations
 
 from xdsl.dialects import arith, func
@@ -27,6 +26,7 @@ from lamina.dialects.loop.agreed_bounds import Bounded, agreed_bounds
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, cut_of, is_end
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
+from lamina.dialects.loop.kernel_facts import KernelFacts
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, summed_rows
 from lamina.dialects.loop.left_sums import leaves_sums
 from lamina.dialects.loop.linear import Linear
@@ -38,31 +38,11 @@ from lamina.dialects.loop.outside_values import (
     Positive,
     Value,
     Weight,
+    is_zero,
 )
 from lamina.dialects.loop.position_bounds import bound_below, comparisons
 from lamina.dialects.loop.reached_bounds import read_within
 from lamina.dialects.loop.zero_axes import axis_alone
-from lamina.dialects.records import mutable_record
-
-
-@mutable_record
-class _Facts:
-    """What is known of the memory of a kernel, by what names it."""
-
-    rewritten: frozenset[SSAValue]
-    """What several nests write: nothing is known of it."""
-    outside: dict[SSAValue, dict[tuple[int, Bound], Value]] = field(default_factory=dict)
-    """What stands outside a bound of one axis."""
-    row: dict[SSAValue, Value] = field(default_factory=dict)
-    """What stands in each row, of results with one element a row."""
-    masks: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """Arguments that are false from the number in another argument on."""
-    counts: Mapping[SSAValue, int] = field(default_factory=dict[SSAValue, int])
-    """Arguments that are numbers, with which positions may be compared."""
-    wide: bool = False
-    """Whether all is looked for, not just what masks of attention give."""
-    zeros: frozenset[tuple[int, int, int]] = frozenset()
-    """Arguments that are 0 along an axis from the number in another argument on."""
 
 
 def bounded_dims(
@@ -78,7 +58,7 @@ def bounded_dims(
         return {}
     if not any(Contraction.of(nest) for nest in nests):
         return {}
-    return agreed_bounds(_followed(nests, _Facts(_rewritten(nests), masks=masks or {}), {}))
+    return agreed_bounds(_followed(nests, KernelFacts(_rewritten(nests), masks=masks or {}), {}))
 
 
 def counted_dims(
@@ -98,12 +78,22 @@ def counted_dims(
     """
     if not (masks or counts or zeros or any(kept.values()) or any(map(cut_of, nests))):
         return {nest: {} for nest in nests}  # the kernel knows no number of the call
-    facts = _Facts(_rewritten(nests), masks=masks, counts=counts, wide=True, zeros=zeros)
+    facts = KernelFacts(_rewritten(nests), masks=masks, counts=counts, wide=True, zeros=zeros)
     found = _followed(nests, facts, kept)
     return {
         nest: {d: own for d, bounds in dims.items() if (own := set(filter(is_end, bounds)))}
         for nest, dims in found.items()
     }
+
+
+def kernel_facts(
+    nests: Sequence[GenericOp], masks: Mapping[SSAValue, int], counts: Mapping[SSAValue, int]
+) -> KernelFacts:
+    """What is known of what nests of a kernel make, and read, at positions outside of bounds."""
+    facts = KernelFacts(_rewritten(nests), masks=masks, counts=counts, wide=True)
+    for nest in nests:
+        _reduced(nest, facts)
+    return facts
 
 
 def _rewritten(nests: Sequence[GenericOp]) -> frozenset[SSAValue]:
@@ -113,7 +103,7 @@ def _rewritten(nests: Sequence[GenericOp]) -> frozenset[SSAValue]:
 
 def _followed(
     nests: Sequence[GenericOp],
-    facts: _Facts,
+    facts: KernelFacts,
     kept: Mapping[GenericOp, Mapping[int, Iterable[Bound]]],
 ) -> dict[GenericOp, dict[int, set[Bound]]]:
     """All bounds of nests: of what they reduce, from the first one on, then of what is unread."""
@@ -161,7 +151,7 @@ def written_by(nest: GenericOp) -> tuple[SSAValue, ...]:
     return tuple(nest.outs) or tuple(nest.res)
 
 
-def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
+def _reduced(nest: GenericOp, facts: KernelFacts) -> dict[int, set[Bound]]:
     """Bounds outside of which a nest adds nothing to what it reduces; its results' facts."""
     found: dict[int, set[Bound]] = {}
     inner = [d for d in range(len(nest.extents)) if d not in rows_of(nest)]
@@ -177,9 +167,11 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
             if nest.is_pointwise:
                 _note(nest, dim, bound, given, facts)
             elif shape is not None:
-                left = given.reads.get(shape.a)
-                zero = isinstance(left, Weight | Number) and left.is_zero
-                if dim in shape.summed and zero and _is_packed_so(shape, dim, bound, facts):
+                if dim not in shape.summed:
+                    continue
+                zeros = {n for n, value in given.reads.items() if is_zero(value)}
+                facts.zero_reads |= {(nest, number, dim, bound) for number in zeros}
+                if shape.a in zeros and _is_packed_so(shape, dim, bound, facts):
                     found.setdefault(dim, set()).add(bound)
             elif dim in nest.reduction_dims and leaves_sums(
                 nest, given.yielded, wide=facts.wide, is_behind=bound.is_upper
@@ -193,7 +185,7 @@ def _reduced(nest: GenericOp, facts: _Facts) -> dict[int, set[Bound]]:
     return found
 
 
-def _is_packed_so(shape: Contraction, dim: int, bound: Bound, facts: _Facts) -> bool:
+def _is_packed_so(shape: Contraction, dim: int, bound: Bound, facts: KernelFacts) -> bool:
     """Whether the packed operand of a product is 0 outside a bound, where that is asked: it may be
     infinite elsewhere, which makes no number of the sum."""
     if not facts.wide or shape.panel is None:
@@ -207,7 +199,9 @@ def _is_packed_so(shape: Contraction, dim: int, bound: Bound, facts: _Facts) -> 
     return any(bound == Bound(True, Linear.dim(end)) for end in ends)
 
 
-def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts: _Facts) -> None:
+def _note_sums(
+    nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts: KernelFacts
+) -> None:
     """Note what the results of a reduction over one dimension are in each row."""
     rest = set(range(len(nest.extents))) - {dim, *rows_of(nest)}
     if summed_rows(nest) or any(nest.extents[d] != 1 for d in rest):
@@ -222,7 +216,7 @@ def _note_sums(nest: GenericOp, dim: int, yielded: Sequence[Value | None], facts
             facts.row[memory] = Positive(value.of)
 
 
-def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: _Facts) -> None:
+def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: KernelFacts) -> None:
     """Note what stands in pointwise results outside a bound."""
     for memory, index_map, value in zip(
         written_by(nest), nest.write_maps, given.yielded, strict=True
@@ -236,7 +230,7 @@ def _note(nest: GenericOp, dim: int, bound: Bound, given: Given, facts: _Facts) 
 
 
 def _candidates(
-    nest: GenericOp, dim: int, compared: Mapping[SSAValue, Bound], facts: _Facts
+    nest: GenericOp, dim: int, compared: Mapping[SSAValue, Bound], facts: KernelFacts
 ) -> list[Bound]:
     """Bounds of a dimension that comparisons of the body set, or what it reads has."""
     found: dict[Bound, None] = {}
@@ -253,7 +247,7 @@ def _candidates(
     return list(found)
 
 
-def _masked(nest: GenericOp, number: int, dim: int, facts: _Facts) -> Bound | None:
+def _masked(nest: GenericOp, number: int, dim: int, facts: KernelFacts) -> Bound | None:
     found = mask_bound(nest, number, dim, facts.masks)
     level = found is not None and all(d >= FIRST_COUNT for d, _ in found.form.terms)
     return found if facts.wide or level else None
@@ -271,7 +265,7 @@ def mask_bound(
     return None if forms is None else bound_below(forms[0], masks[value], dim, places)
 
 
-def _reads_at(nest: GenericOp, dim: int, bound: Bound, facts: _Facts) -> dict[int, Value]:
+def _reads_at(nest: GenericOp, dim: int, bound: Bound, facts: KernelFacts) -> dict[int, Value]:
     """What the reads of a nest give outside a bound of one of its dimensions, where it is known."""
     known: dict[int, Value] = {}
     for number, value in enumerate(nest.inputs):
@@ -382,6 +376,7 @@ __all__ = [
     "bounds_of",
     "comparisons",
     "counted_dims",
+    "kernel_facts",
     "leaves_kernel",
     "mask_bound",
     "noted_bounds",

@@ -44,7 +44,7 @@ FIRST_COUNT = 1 << 16
 
 
 CUT = "lamina.cut"
-"""Attribute of a packed product: the `#loop.bounds` of the dimension that it sums over, one number
+"""Attribute of a product: the `#loop.bounds` of the dimension that it sums over, one number
 of the call. Unlike ends it is part of what the nest means: terms behind are not added up, whatever
 stands there."""
 

@@ -147,8 +147,8 @@ def _verify_cut(op: GenericOp, cut: Attribute) -> None:
     _verify_bounds(op, cut, CUT)
     assert isinstance(cut, BoundsAttr)
     shape, dim, found = Contraction.of(op), cut.dim.value.data, cut.bounds(op.extents)
-    if shape is None or shape.panel is None or shape.pairs is not None:
-        raise VerifyException(f"{op.name}: {CUT} stands on no product of panels")
+    if shape is None or shape.pairs is not None:
+        raise VerifyException(f"{op.name}: {CUT} stands on no product, or on one in pairs")
     if [d for d in shape.summed if op.extents[d] != 1] != [dim]:
         raise VerifyException(f"{op.name}: {CUT} is of the dimension that is summed, not of d{dim}")
     numbers = [FIRST_COUNT + number for number in cut.arguments]

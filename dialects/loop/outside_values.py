@@ -105,6 +105,11 @@ class Position:
 Value = Number | Largest | Below | Weight | Positive | Shift | Sunk | Vanishing | Position
 
 
+def is_zero(value: Value | None) -> bool:
+    """Whether a value is 0, or a weight, which is 0 in good rows."""
+    return isinstance(value, Number | Weight) and value.is_zero
+
+
 @record
 class Given:
     """What is known outside a bound: of the reads, by number, and of each yielded value."""

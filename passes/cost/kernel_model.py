@@ -202,18 +202,20 @@ def estimate_far_panels(panels: int, spared: int, machine: Roofline) -> Estimate
 
 
 def estimate_rows(
-    nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline
+    nests: Sequence[GenericOp], rows: int, spared: int, machine: Roofline, share: float = 1.0
 ) -> Estimate:
     """Of one kernel that shares out `rows` rows, and need not move `spared` bytes again.
 
-    With fewer rows than threads, some threads are idle.
+    With fewer rows than threads, some threads are idle. A `share` of what nests do, and hand on,
+    counts in a usual call.
     """
     idle = 1 / min(THREADS, max(1, rows)) - 1 / THREADS
+    moved = share * spared
     return Estimate(
-        bytes_saved=spared,
+        bytes_saved=int(moved),
         flops_added=0,
-        seconds_saved=spared / machine.bandwidth(_traffic(nests)) + hand_over(machine),
-        seconds_added=idle * seconds(nests, machine),
+        seconds_saved=moved / machine.bandwidth(_traffic(nests)) + hand_over(machine),
+        seconds_added=share * idle * seconds(nests, machine),
     )
 
 

@@ -19,6 +19,11 @@ LEAST_MASKED = 256
 """The same of positions that are masked, which cost work. A decoder of 4 layers, 256 wide, took
 0.98 ms for 1x8 and 1.93 for 1x16 in a version for 256, 1.01 and 1.94 in one for 64 (a Zen 4)."""
 
+LEAST_GROWING = 1024
+"""The same where they grow from call to call, as a cache's: a generation of 400 tokens would have
+two versions with 256. GPT-2 and Llama of four layers made as many tokens a second with room for
+1,024 as for 256 (a Zen 4), as sums over positions end at those that count (`lamina.cut`)."""
+
 ROOMY_ELEMENTS = 1 << 22
 """Of padded arguments for which there is more room than for their sizes, where positions are
 masked. What there is of them is copied: a megabyte of floats takes 10 to 16 us on a Zen 5. Those

@@ -67,7 +67,7 @@ class _Mask:
     @staticmethod
     def of(nest: GenericOp, masks: dict[SSAValue, int]) -> _Mask | None:
         """What a nest is, if it chooses between a read and 0 by one of `masks`, and ends there."""
-        chosen = _chosen(nest)
+        chosen = chosen_read(nest)
         if chosen is None:
             return None
         condition, read = chosen
@@ -83,8 +83,9 @@ class _Mask:
         return Bound(True, Linear.dim(FIRST_COUNT + self.number))
 
 
-def _chosen(nest: GenericOp) -> tuple[int, int] | None:
-    """The numbers of the reads of a nest that is `select(condition, value, 0.0)`."""
+def chosen_read(nest: GenericOp) -> tuple[int, int] | None:
+    """The numbers of the reads of a nest that is `select(condition, value, 0.0)`: the condition's,
+    and the value's. None for other nests."""
     if not nest.is_pointwise or len(nest.res) != 1 or nest.sources or len(nest.inputs) != 2:
         return None
     last = nest.block.last_op

@@ -19,6 +19,7 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
+from lamina.dialects.loop.access import is_contraction
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.records import mutable_record
@@ -33,6 +34,7 @@ from lamina.passes.fusion.fusion_override import override
 from lamina.passes.fusion.fusion_pass_base import FusionPassBase
 from lamina.passes.fusion.kernel_merging import Cluster, KernelGraph, is_fixed, nests_of
 from lamina.passes.fusion.merge_siblings import is_turned, scratch_bytes
+from lamina.passes.fusion.position_masks import is_masked
 from lamina.passes.fusion.row_sums import begin_part, sum_over_rows
 from lamina.passes.loop.split_dim import is_divisible, split_dim
 
@@ -185,10 +187,20 @@ def _refusal(walk: _Walk, nest: GenericOp, plan: ColumnPlan) -> Refusal | None:
     points = sum(prod(n.extents) for n in (*nests, nest))
     if tasks < MIN_PARALLEL_ROWS and points > SERIAL_WORK:
         return Refusal(f"its {prod(extents)} rows make only {tasks} equal tasks of the {TASKS}")
+    if parts > 1 and is_contraction(nest) and _ends_in_a_part(nests, nest, plan):
+        return Refusal(f"a call may need the rows of the first of {parts} parts alone")
     row = sum(map(scratch_bytes, nests)) // prod(extents)
     if row > MAX_ROW_BYTES:
         return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
     return None
+
+
+def _ends_in_a_part(nests: Sequence[GenericOp], nest: GenericOp, plan: ColumnPlan) -> bool:
+    """Whether a size of the call says how many of the rows that are divided count: products in
+    parts do not end there, as they do by themselves (`lamina.cut`)."""
+    place = plan.summed.index(True)
+    walked = [(n, rows_of(n)[place]) for n in nests]
+    return any(is_masked(n, dim) for n, dim in (*walked, (nest, plan.dims[place])))
 
 
 def _results(nest: GenericOp) -> list[SSAValue]:

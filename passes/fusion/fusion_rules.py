@@ -37,7 +37,7 @@ from lamina.passes.cost.scratch_budget import (
 )
 from lamina.passes.fusion.fusion_decisions import Refusal, overridden
 from lamina.passes.fusion.open_rows import ENDS_LOST, is_open_inside, loses_open_rows, spreads_open
-from lamina.passes.fusion.position_masks import is_masked, is_position_mask
+from lamina.passes.fusion.position_masks import is_masked, is_position_mask, usual_share
 from lamina.passes.fusion.slid_windows import is_slid_over
 from lamina.passes.fusion.turned_rows import (
     TURNED_ROWS,
@@ -354,7 +354,8 @@ def rows_cost(
     """
     tasks = row_tasks(products, rows)
     if tasks < THREADS:
-        thought = estimate_rows(nests, tasks, spared, machine)
+        share = usual_share(nests) if products else 1.0  # other sums end with rows apart
+        thought = estimate_rows(nests, tasks, spared, machine, share)
         if not thought.pays:
             blocks = "" if tasks == rows else f", {tasks} blocks for matrix products"
             return Refusal(

@@ -29,6 +29,7 @@ from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, ScatterOp, SortOp
 from lamina.dialects.loop.access import shape_of
 from lamina.dialects.loop.bounds import ENDS, MASKS
 from lamina.dialects.loop.contraction import Contraction
+from lamina.dialects.loop.counted_dims import kernel_of
 from lamina.dialects.loop.kernel_nests import (
     NEST,
     live_rows_of,
@@ -60,7 +61,7 @@ from lamina.passes.fusion.limited_calls import told_apart
 from lamina.passes.fusion.limited_parts import divided, follow_readers, in_order, return_handed
 from lamina.passes.fusion.outline_kernels import kernel_calls, kernel_functions
 from lamina.passes.fusion.program_demands import ProgramDemands
-from lamina.passes.fusion.row_counts import Ends, expose_counts, numbers_first
+from lamina.passes.fusion.row_counts import CountFacts, Ends, expose_counts, numbers_first
 from lamina.passes.fusion.row_limits import RowLimit, Rows, by_place, digits_of
 from lamina.passes.fusion.sum_ends import note_sum_ends
 from lamina.passes.fusion.unstructured_demand import (
@@ -84,9 +85,9 @@ class LimitRowsPass(ModulePass):
             for function in op.body.block.ops
             if isinstance(function, func.FuncOp) and function.sym_name.data not in kernels
         }
-        paddings = {v: own for p in programs.values() for v, own in p.facts.paddings.items()}
-        for kernel, own in kernel_calls(op).items() if paddings else ():
-            cut_sums(kernel, own, paddings)
+        padded = any(program.facts.paddings for program in programs.values())
+        for kernel, own in kernel_calls(op).items() if padded else ():
+            cut_sums(kernel, own, [_facts_around(call, programs) for call in own])
         for function, program in programs.items():
             found = program.demand()
             for inner in function.walk():
@@ -97,6 +98,13 @@ class LimitRowsPass(ModulePass):
         for name, kernel in kernels.items():
             for own, alike in told_apart(kernel, calls[name]):
                 _limit(own, alike, ends)
+
+
+def _facts_around(call: func.CallOp, programs: Mapping[func.FuncOp, ProgramDemands]) -> CountFacts:
+    """What is known of the values of the program that calls a kernel."""
+    function = kernel_of(call)
+    assert isinstance(function, func.FuncOp)
+    return programs[function].facts
 
 
 def _limit(kernel: func.FuncOp, calls: Sequence[KernelCall], ends: Ends) -> None:

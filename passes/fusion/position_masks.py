@@ -7,6 +7,7 @@ product with them.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from math import prod
 
 from xdsl.dialects import arith
@@ -65,6 +66,13 @@ def is_masked(op: GenericOp, dim: int) -> bool:
         for inner in op.block.ops
     )
     return compared or any(_is_mask_along(op, number, dim) for number in range(len(op.inputs)))
+
+
+def usual_share(nests: Sequence[GenericOp]) -> float:
+    """The share of positions that counts in a usual call, where a size says how many of a dimension
+    do: between 1 and all of them, their geometric mean."""
+    masked = (n.extents[d] for n in nests for d in range(len(n.extents)) if is_masked(n, d))
+    return max(1, *masked, 1) ** -0.5
 
 
 def _is_mask_along(op: GenericOp, number: int, dim: int) -> bool:
@@ -130,4 +138,4 @@ def _is_of_product(value: SSAValue, nests: int) -> bool:
     return any(_is_of_product(v, nests - 1) for v in owner.inputs)
 
 
-__all__ = ["is_masked", "is_position_mask", "masks_places", "masks_products"]
+__all__ = ["is_masked", "is_position_mask", "masks_places", "masks_products", "usual_share"]

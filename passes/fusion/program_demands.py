@@ -20,6 +20,7 @@ from lamina.passes.fusion.row_counts import CountFacts
 from lamina.passes.fusion.row_limits import Rows, row_limits
 from lamina.passes.fusion.undefined_padding import undefined_arguments
 from lamina.passes.fusion.unstructured_demand import UnstructuredDemand, demanded_points
+from lamina.passes.fusion.zero_results import zero_results
 
 
 @record
@@ -84,6 +85,8 @@ class ProgramDemands:
             inner.name_counts(kernel, call)
             for value in inner.through(kernel):
                 inner.note_order(value)
+            for value, zeros in zero_results(kernel, inner).items():
+                inner.paddings[value] = {**zeros, **inner.paddings.get(value, {})}
             if asked is not None:
                 self._followed[asked] = inner
         self.facts.related.update(inner.related)

@@ -18,6 +18,7 @@ from lamina.passes.fusion.outline_kernels import verify_kernel_function
 from lamina.passes.kernel_passes import KernelPass
 from lamina.passes.schedule.call_extents import drop_extents
 from lamina.passes.schedule.kernel_body import KernelBody
+from lamina.passes.schedule.mask_cut_sums import mask_cut_sums
 from lamina.passes.schedule.nest_steps import has_step
 from lamina.passes.schedule.parallelize import Scheduled, divide_into_tasks, parallelize
 from lamina.passes.schedule.product_kernel import schedule_product_kernel
@@ -44,6 +45,8 @@ def apply_schedule(function: func.FuncOp) -> None:
     Raises InputError for a schedule that the kernel cannot have.
     """
     ops = list_ops(function)
+    if mask_cut_sums(function, ops):
+        ops = list_ops(function)
     nests = [op for op in ops if isinstance(op, GenericOp)]
     if not nests and not any(isinstance(op, UNSTRUCTURED_OPS) for op in ops):
         return

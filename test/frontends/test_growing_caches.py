@@ -30,3 +30,61 @@ def test_a_large_cache_that_grows() -> None:
         torch.testing.assert_close(found, wanted)
         assert torch.equal(grown, cache)
     assert lamina.compile_count() == before + 2  # 60; up to 256, as of small ones
+
+
+class Step(torch.nn.Module):
+    """A step of a decoder: `groups` queries for each head of keys, none of which is masked."""
+
+    def __init__(self, groups: int) -> None:
+        super().__init__()
+        self.groups = groups
+
+    def forward(self, query: Any, key: Any, value: Any, keys: Any, values: Any) -> Any:
+        keys, values = torch.cat([keys, key], 2), torch.cat([values, value], 2)
+        seen = torch.nn.functional.scaled_dot_product_attention(
+            query, self.repeated(keys), self.repeated(values)
+        )
+        return seen, keys, values
+
+    def repeated(self, heads: Any) -> Any:
+        """Each head for all queries of its group, one behind the other."""
+        if self.groups == 1:
+            return heads
+        return heads.unsqueeze(2).expand(-1, -1, self.groups, -1, -1).flatten(1, 2)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_one_version_for_a_long_generation(groups: int) -> None:
+    """Of a call behind one full of infinities nothing is read that it has not written."""
+    torch._dynamo.reset()
+    model = Step(groups)
+    compiled = torch.compile(model, backend="lamina")
+    before = lamina.compile_count()
+    shapes = [(1, 4 * groups, 1, 16), (1, 4, 1, 16), (1, 4, 1, 16)]
+    keys, values = torch.randn(1, 4, 11, 16), torch.randn(1, 4, 11, 16)
+    for count in (11, 12, 900, 13, 64, 300, 1000, 2, 257):
+        given = [torch.randn(shape) for shape in shapes]
+        keys, values = torch.randn(1, 4, count, 16), torch.randn(1, 4, count, 16)
+        found = compiled(*given, keys, values)
+        for one, other in zip(found, model(*given, keys, values), strict=True):
+            torch.testing.assert_close(one, other)
+        if count in (900, 1000):
+            compiled(*given, torch.full_like(keys, torch.inf), torch.full_like(values, torch.nan))
+    assert lamina.compile_count() == before + 2  # of 11 positions; of up to 1,024
+
+
+def test_values_are_read_from_the_cache() -> None:
+    """The sum of weights and values is cut at the positions that count, and the cache is made once,
+    not again with zeros behind these."""
+    size = torch.export.Dim("size", min=257, max=1024)
+    shapes = [*[(1, 8, 1, 32)] * 3, *[(1, 8, 300, 32)] * 2]
+    program = torch.export.export(
+        Step(1),
+        tuple(map(torch.randn, shapes)),
+        dynamic_shapes=({}, {}, {}, {2: size}, {2: size}),
+    )
+    text = lamina.compile(program, versions="padded").sizes[0].compiled.ir("fused")
+    assert text.count("lamina.cut") == 1
+    main = text[: text.index("func.func private")]
+    calls = [line for line in main.splitlines() if "call @" in line]
+    assert sum("1x8x1025x32xf32>\n" in f"{line}\n" for line in calls) == 2
