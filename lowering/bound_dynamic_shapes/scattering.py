@@ -60,6 +60,26 @@ def slice_backward(op: SchemaOp, b: BoundBuilder) -> Bounded:
     return _slice_written(op.args(), _zeros(op, gradient, b), gradient, b)
 
 
+@bounds("diagonal_backward")
+def diagonal_backward(op: SchemaOp, b: BoundBuilder) -> Bounded:
+    """The gradient on a diagonal of zeros: its places are rows, or columns if those are ahead."""
+    gradient, zeros = (
+        b.tensor(op.arg("grad_output")),
+        _zeros(op, b.tensor(op.arg("grad_output")), b),
+    )
+    rows, columns = (normalized(op.arg(name), zeros.rank) for name in ("dim1", "dim2"))
+    offset = op.arg("offset")
+    along, across = (rows, columns) if offset >= 0 else (columns, rows)
+    value = b("movedim.int", gradient.value, -1, along - (along > across))
+    value = b("unsqueeze.default", value, across)
+    for dim in range(zeros.rank):
+        if dim != across:
+            value = b.resized(value, dim, zeros.shape[dim])
+    row, column = (b.along(b.iota(zeros.shape[d]), d, zeros.rank) for d in (rows, columns))
+    on_it = b("eq.Scalar", b("sub.Tensor", column, row), offset)
+    return Bounded(b.where(on_it, value, zeros.value), zeros.sizes)
+
+
 def _zeros(op: SchemaOp, gradient: Bounded, b: BoundBuilder) -> Bounded:
     shape, sizes = shape_of_numbers(op.arg("input_sizes"), b)
     return b.bounded(b.full(shape, 0, element_of(gradient.value)), sizes)

@@ -126,6 +126,26 @@ PROGRAMS: dict[str, tuple[Any, Callable[[int], Made]]] = {
         Program(lambda x: torch.ops.aten.select_backward(x[0], x.shape, 0, -1)),
         rows(3),
     ),
+    "gradient of a diagonal": (
+        Program(lambda x: torch.ops.aten.diagonal_backward(x[:, 0], [x.shape[0]] * 2, 0, 0, 1)),
+        rows(3),
+    ),
+    "gradient of a diagonal below": (
+        Program(
+            lambda x: torch.ops.aten.diagonal_backward(
+                x[:-1].mT, [3, x.shape[0], x.shape[0]], -1, 1, 2
+            )
+        ),
+        rows(3),
+    ),
+    "gradient of a diagonal to the right": (
+        Program(
+            lambda x: torch.ops.aten.diagonal_backward(
+                x[1:].mT, [x.shape[0], 3, x.shape[0]], 1, 0, 2
+            )
+        ),
+        rows(3),
+    ),
     "steps from a place near the end": (Program(lambda x: x[-2::2] * 2), rows(3)),
     "steps from a part on": (Program(lambda x: x[x.shape[0] // 3 :: 3] * 2), rows(3)),
     "roll by a half": (Program(lambda x: x.roll(x.shape[0] // 2, 0)), rows(3)),
