@@ -88,6 +88,11 @@ def _zeros(op: SchemaOp, gradient: Bounded, b: BoundBuilder) -> Bounded:
 def _slice_written(
     arguments: Mapping[str, Any], tensor: Bounded, source: Bounded, b: BoundBuilder
 ) -> Bounded:
+    """`tensor` with `source` in a slice of it.
+
+    One that is known to have all positions, as that of a slice along another dimension which is
+    written to, takes the place of the tensor.
+    """
     dim, step = normalized(arguments["dim"], tensor.rank), arguments["step"]
     for other in range(tensor.rank):
         if other != dim:
@@ -101,6 +106,10 @@ def _slice_written(
             "slice_scatter.default", tensor.value, source.value, dim, part.start, part.stop, step
         )
         return Bounded(value, tensor.sizes)
+    if step == 1 and source.sizes[dim] is not None and _is_all(ends, tensor, dim):
+        tensor, source = aligned_at(dim, [tensor, source], b)
+        if source.shape == tensor.shape:
+            return Bounded(b.converted(source.value, element_of(tensor.value)), tensor.sizes)
     first, last = (_within(e, b.size(tensor, dim), b) for e in ends)
     places = b.iota(tensor.shape[dim])
     written = b("logical_and.default", b("ge.Tensor", places, first), b("lt.Tensor", places, last))
@@ -115,6 +124,13 @@ def _slice_written(
     part = b("index_select.default", source.value, dim, read)
     mask = b.reshape(written, [-1 if d == dim else 1 for d in range(tensor.rank)])
     return Bounded(b.where(mask, part, tensor.value), tensor.sizes)
+
+
+def _is_all(ends: list[Number], tensor: Bounded, dim: int) -> bool:
+    """Whether a slice in steps of one is known to have all that counts along a dimension."""
+    start, end = ends
+    last = end.constant is not None and end.constant >= tensor.shape[dim]
+    return start.constant == 0 and (last or end.value is tensor.sizes[dim])
 
 
 def _within(place: Number, size: Number, b: BoundBuilder) -> SSAValue:

@@ -74,12 +74,11 @@ def runs(
             wanted = factors(*sizes[at:end], equal=equal)
             if held == wanted:
                 break
-            if _divides(held, wanted) and last < len(own):
-                last += 1
-            elif _divides(wanted, held) and end < len(sizes):
-                end += 1
-            else:
+            # Each side lacks what the other one has and it has not.
+            grows, other_grows = not _divides(wanted, held), not _divides(held, wanted)
+            if (grows and last == len(own)) or (other_grows and end == len(sizes)):
                 return None
+            last, end = last + grows, end + other_grows
         found.append((range(first, last), range(at, end)))
         first, at = last, end
     return found

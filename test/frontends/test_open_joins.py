@@ -51,9 +51,21 @@ def _pixels_behind_one(x: Any) -> Any:
     return joined, (image + x.flatten(2)).cumsum(2)
 
 
+def _skewed(x: Any, y: Any) -> Any:
+    """Rows of which each begins a column further to the right, of products of all with all."""
+    products = torch.einsum("nci,nmi->ncm", x, y)
+    longer = torch.nn.functional.pad(products, (0, 0, 0, 1))
+    return longer.view(len(x), products.shape[2], products.shape[1] + 1) * 2
+
+
+def _blocks(batch: int, length: int) -> tuple[Any, ...]:
+    return torch.randn(batch, length, WIDTH), torch.randn(batch, length + 3, WIDTH)
+
+
 CASES: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] = {
     "batches joined": (lambda x, y: torch.cat([x * 2, y], 0), _two),
     "lengths joined": (lambda x, y: torch.cat([x, y + 1], 1), _two),
+    "skewed rows": (_skewed, _blocks),
     "pixels behind one": (_pixels_behind_one, _image),
     "features joined": (lambda x, y: torch.cat([x, y], 2), _two),
     "behind known rows": (lambda x, y: torch.cat([x.new_ones(2, WIDTH), x[0]], 0), _two),

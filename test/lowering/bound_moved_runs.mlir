@@ -112,3 +112,33 @@ func.func @main(%x: tensor<4x?x?xf32> {lamina.dims = [#lamina.size<h in [1, 4]>,
   %t = aten.t.default(%r) : (tensor<4x?xf32>) -> tensor<?x4xf32>
   func.return %t : tensor<?x4xf32>
 }
+
+// -----
+
+// Two sizes change places, as rows with a column more each are skewed: places are computed for these, once for all images.
+// CHECK-LABEL: @main
+// CHECK-NOT:     aten.div.Tensor_mode({{.*}}) : (tensor<{{[0-9]+x[0-9]+x[0-9]+x}}
+// CHECK:         [[ROWS:%\S+]] = aten.reshape.default(%x, shape = [4, 8, 272]) : (tensor<4x8x17x16xf32>) -> tensor<4x8x272xf32>
+// CHECK:         aten.index_select.default([[ROWS]], dim = 2, index = {{%\S+}}) : (tensor<4x8x272xf32>, tensor<272xi64>) -> tensor<4x8x272xf32>
+// CHECK-NOT:     aten.index_select.default
+func.func @main(%x: tensor<?x?x?x?xf32> {lamina.dims = [#lamina.size<b in [1, 4]>, #lamina.size<c in [1, 8]>, #lamina.size<n + 1 in [2, 17]>, #lamina.size<n in [1, 16]>]})
+    -> tensor<?x?x?x?xf32> {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x?x?x?xf32>) -> i64
+  %c = aten.sym_size.int(%x, dim = 1) : (tensor<?x?x?x?xf32>) -> i64
+  %m = aten.sym_size.int(%x, dim = 2) : (tensor<?x?x?x?xf32>) -> i64
+  %n = aten.sym_size.int(%x, dim = 3) : (tensor<?x?x?x?xf32>) -> i64
+  %0 = aten.view.default(%x, size = [%b, %c, %n, %m]) : (tensor<?x?x?x?xf32>, i64, i64, i64, i64) -> tensor<?x?x?x?xf32>
+  func.return %0 : tensor<?x?x?x?xf32>
+}
+
+// -----
+
+// Numbers of which neither divides the other: six rows by two columns are four by three in the place where they stand.
+// CHECK-LABEL: @main
+// CHECK:         aten.reshape.default(%x, shape = [4, 4, 3]) : (tensor<4x6x2xf32>) -> tensor<4x4x3xf32>
+// CHECK-NOT:     aten.index_select.default
+func.func @main(%x: tensor<?x6x2xf32> {lamina.dims = [#lamina.size<b in [1, 4]>]}) -> tensor<?x4x3xf32> {
+  %b = aten.sym_size.int(%x, dim = 0) : (tensor<?x6x2xf32>) -> i64
+  %0 = aten.view.default(%x, size = [%b, 4, 3]) : (tensor<?x6x2xf32>, i64) -> tensor<?x4x3xf32>
+  func.return %0 : tensor<?x4x3xf32>
+}
