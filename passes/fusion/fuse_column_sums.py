@@ -19,7 +19,7 @@ from xdsl.rewriter import Rewriter
 from lamina.codegen.roofline import Roofline
 from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import GenericOp, KernelOp, ReturnOp
-from lamina.dialects.loop.access import is_contraction
+from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, set_rows
 from lamina.dialects.loop.labels import label_of
 from lamina.dialects.records import mutable_record
@@ -27,6 +27,7 @@ from lamina.passes.cost.fusion_cost import value_bytes
 from lamina.passes.cost.fusion_limits import MIN_PARALLEL_ROWS, SERIAL_WORK
 from lamina.passes.cost.fusion_limits import SUM_TASKS as TASKS
 from lamina.passes.cost.fusion_model import estimate_column_sums
+from lamina.passes.cost.kernel_model import PRODUCT_ROWS
 from lamina.passes.cost.scratch_budget import MAX_ROW_BYTES
 from lamina.passes.fusion.column_plans import ColumnPlan, column_plan, lone_reduction, parts_of
 from lamina.passes.fusion.fusion_decisions import Decision, DecisionLog, Refusal, overridden
@@ -187,12 +188,19 @@ def _refusal(walk: _Walk, nest: GenericOp, plan: ColumnPlan) -> Refusal | None:
     points = sum(prod(n.extents) for n in (*nests, nest))
     if tasks < MIN_PARALLEL_ROWS and points > SERIAL_WORK:
         return Refusal(f"its {prod(extents)} rows make only {tasks} equal tasks of the {TASKS}")
-    if parts > 1 and is_contraction(nest) and _ends_in_a_part(nests, nest, plan):
+    if parts > 1 and _has_few_rows(nest) and _ends_in_a_part(nests, nest, plan):
         return Refusal(f"a call may need the rows of the first of {parts} parts alone")
     row = sum(map(scratch_bytes, nests)) // prod(extents)
     if row > MAX_ROW_BYTES:
         return Refusal(f"a row takes {row} bytes of scratch, more than {MAX_ROW_BYTES}")
     return None
+
+
+def _has_few_rows(nest: GenericOp) -> bool:
+    """Whether a nest is a product of so few rows that it has no register tiles, as of queries of a
+    decoder's step."""
+    shape = Contraction.of(nest)
+    return shape is not None and shape.size(shape.rows) < PRODUCT_ROWS
 
 
 def _ends_in_a_part(nests: Sequence[GenericOp], nest: GenericOp, plan: ColumnPlan) -> bool:

@@ -354,7 +354,9 @@ def rows_cost(
     """
     tasks = row_tasks(products, rows)
     if tasks < THREADS:
-        share = usual_share(nests) if products else 1.0  # other sums end with rows apart
+        # Other sums end with rows that are apart, packed products with their blocks of rows.
+        is_cut = bool(products) and all(shape.panel is None for shape in products)
+        share = usual_share(nests) if is_cut else 1.0
         thought = estimate_rows(nests, tasks, spared, machine, share)
         if not thought.pays:
             blocks = "" if tasks == rows else f", {tasks} blocks for matrix products"
