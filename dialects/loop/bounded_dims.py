@@ -169,8 +169,8 @@ def _reduced(nest: GenericOp, facts: KernelFacts) -> dict[int, set[Bound]]:
             elif shape is not None:
                 if dim not in shape.summed:
                     continue
-                zeros = {n for n, value in given.reads.items() if is_zero(value)}
-                facts.zero_reads |= {(nest, number, dim, bound) for number in zeros}
+                zeros = [n for n, value in given.reads.items() if is_zero(value)]
+                facts.zero_reads |= {(nest, number, dim, bound): None for number in zeros}
                 if shape.a in zeros and _is_packed_so(shape, dim, bound, facts):
                     found.setdefault(dim, set()).add(bound)
             elif dim in nest.reduction_dims and leaves_sums(

@@ -31,7 +31,7 @@ class KernelFacts:
     """Whether all is looked for, not just what masks of attention give."""
     zeros: frozenset[tuple[int, int, int]] = frozenset()
     """Arguments that are 0 along an axis from the number in another argument on."""
-    zero_reads: set[tuple[GenericOp, int, int, Bound]] = field(
-        default_factory=set[tuple[GenericOp, int, int, Bound]]
+    zero_reads: dict[tuple[GenericOp, int, int, Bound], None] = field(
+        default_factory=dict[tuple[GenericOp, int, int, Bound], None]
     )
     """Of products: reads that are 0 outside a bound of a dimension that is summed."""
