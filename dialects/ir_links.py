@@ -37,6 +37,19 @@ def append_op(block: Block, op: Operation) -> None:
     block._last_op = op
 
 
+def insert_op(op: Operation, before: Operation) -> None:
+    """`block.insert_op_before(op, before)`, for an op that stands nowhere and does not hold the
+    block of `before`."""
+    if op.parent is not None or before.parent is None:
+        raise ValueError(f"{op.name} stands in a block already, or {before.name} in none")
+    op.parent, ahead = before.parent, before._prev_op
+    op._prev_op, op._next_op, before._prev_op = ahead, before, op
+    if ahead is None:
+        before.parent._first_op = op
+    else:
+        ahead._next_op = op
+
+
 def erase_arguments(block: Block, unused: Collection[BlockArgument]) -> None:
     """`block.erase_arg` for several at once, which nothing uses: each of those is a walk over all
     that stand behind."""

@@ -13,13 +13,14 @@ from torch.utils._sympy.functions import FloorDiv
 from xdsl.dialects.builtin import ArrayAttr, ModuleOp
 from xdsl.dialects.func import FuncOp
 
-from lamina.dialects.errors import ArgumentError, InputError
+from lamina.dialects.errors import ArgumentError
 from lamina.dialects.sizes import Range, SizeAttr, SizeText
 from lamina.frontends.torch_types import known_size
 from lamina.passes.contracts.argument_sizes import has_open_sizes, size_names
 from lamina.passes.contracts.declared import arguments_of
+from lamina.passes.contracts.other_ranges import holds
 from lamina.passes.contracts.size_hints import set_hints
-from lamina.passes.contracts.symbolic_shapes import infer_shapes
+from lamina.passes.contracts.symbolic_shapes import SymbolicShapes
 from lamina.passes.sizes.limit_sizes import state_ranges
 from lamina.runtime.call_sizes import CallSizes
 
@@ -86,16 +87,17 @@ def take_small_sizes(module: ModuleOp) -> None:
     small = [name for name, held in stated.items() if _may_be_small(held)]
     leasts = {name: stated[name].least % _LEAST_TRACED for name in small}
     lowest = {name: replace(stated[name], least=least) for name, least in leasts.items()}
-    if _holds(main, stated | lowest):
+    if _shapes(main, stated | lowest) is not None:
         return
     ranges = stated | {name: replace(stated[name], least=_LEAST_TRACED) for name in small}
-    if not _holds(main, ranges):
+    known = _shapes(main, ranges)
+    if known is None:
         state_ranges(main, stated)
         return
     for name in small:
         for least in range(leasts[name], _LEAST_TRACED):
             wider = ranges | {name: replace(ranges[name], least=least)}
-            if _holds(main, wider):
+            if _shapes(main, wider, known) is not None:
                 ranges = wider
                 break
     state_ranges(main, ranges)
@@ -105,14 +107,12 @@ def _may_be_small(held: Range) -> bool:
     return held.least <= _LEAST_TRACED and (held.most is None or held.most >= _LEAST_TRACED)
 
 
-def _holds(main: FuncOp, ranges: Mapping[str, Range]) -> bool:
-    """Whether all ops mean one thing for sizes of these ranges, which are stated then."""
+def _shapes(
+    main: FuncOp, ranges: Mapping[str, Range], known: SymbolicShapes | None = None
+) -> SymbolicShapes | None:
+    """Shapes for sizes of these ranges, which are stated then; None if an op means no one thing."""
     state_ranges(main, ranges)
-    try:
-        infer_shapes(main)
-    except InputError:
-        return False
-    return True
+    return holds(main, known)
 
 
 def size_number(

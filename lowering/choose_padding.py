@@ -196,7 +196,10 @@ class _Largest:
         main = _main(module)
         assert main is not None
         with quotients() if _is_of_loops(main) else nullcontext():
-            self._main, self._shapes = main, infer_shapes(main)
+            known = infer_shapes(main)
+        made = [result for op in main.body.block.ops for result in op.results]
+        tensors = [value for value in made if isinstance(value.type, TensorType)]
+        self._distinct = list(dict.fromkeys(map(known.shape, tensors)))
         self._names = size_names(arguments_of(main))
         self._found: dict[tuple[tuple[str, int], ...], int] = {}
 
@@ -210,17 +213,14 @@ class _Largest:
         """As the shapes in sizes of arguments tell; where they do not, a copy is tried."""
         values = {self._names[name]: size for name, size in sizes.items() if name in self._names}
         largest = 0
-        for op in self._main.body.block.ops:
-            for result in op.results:
-                if isinstance(result.type, TensorType):
-                    extents = [
-                        extent.at(values) if isinstance(extent, Size) else extent
-                        for extent in self._shapes.shape(result)
-                    ]
-                    numbers = [extent for extent in extents if isinstance(extent, int)]
-                    if len(numbers) < len(extents) or any(number < 0 for number in numbers):
-                        return _Trial(self._module, self.padded, sizes).largest
-                    largest = max(largest, prod(numbers))
+        for shape in self._distinct:
+            extents = [
+                extent.at(values) if isinstance(extent, Size) else extent for extent in shape
+            ]
+            numbers = [extent for extent in extents if isinstance(extent, int)]
+            if len(numbers) < len(extents) or any(number < 0 for number in numbers):
+                return _Trial(self._module, self.padded, sizes).largest
+            largest = max(largest, prod(numbers))
         return largest
 
 

@@ -27,7 +27,7 @@ from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.errors import InputError, LaminaError, UnsupportedError
 from lamina.dialects.extension_tables import extended
-from lamina.dialects.ir_links import replace_uses, take_name
+from lamina.dialects.ir_links import insert_op, replace_uses, take_name
 from lamina.dialects.loop.rounding import IMPLICIT
 from lamina.dialects.modifications import is_new, register
 from lamina.dialects.op_disposal import erase
@@ -75,7 +75,7 @@ class Builder:
         op.location = self.anchor.location
         block = self.anchor.parent
         assert block is not None, f"{self.anchor.name} is in no block"
-        block.insert_op_before(op, self.anchor)
+        insert_op(op, self.anchor)
         return op
 
     def op(self, name: str, /, *args: Any, **kwargs: Any) -> Operation:

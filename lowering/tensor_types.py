@@ -17,6 +17,7 @@ from xdsl.dialects.builtin import (
 from xdsl.ir import Attribute, SSAValue
 
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.sizes import UndecidedSizeError
 from lamina.dialects.type_shapes import shape_of_type
 
@@ -30,10 +31,19 @@ def tensor_type(value: SSAValue) -> TensorType:
 
 def shape_of(value: SSAValue) -> list[int]:
     """The static shape; a dynamic dimension is refused."""
-    shape = list(shape_of_type(tensor_type(value)))
-    if DYNAMIC_INDEX in shape:
-        raise UnsupportedError(_maker(value), f"dynamic dimensions in {value.type}")
-    return shape
+    shape = _static_shape(value.type)
+    if shape is None:
+        raise UnsupportedError(_maker(value), f"dynamic dimensions in {tensor_type(value)}")
+    return list(shape)
+
+
+@once_an_object
+def _static_shape(kind: Attribute) -> tuple[int, ...] | None:
+    """The shape of a tensor type without dynamic dimensions; None for other types."""
+    if not isinstance(kind, TensorType):
+        return None
+    shape = shape_of_type(kind)
+    return None if DYNAMIC_INDEX in shape else tuple(shape)
 
 
 def has_known_sizes(value: SSAValue) -> bool:

@@ -14,6 +14,7 @@ from lamina.dialects.errors import InputError, LaminaError
 from lamina.dialects.extension_entries import EDGES
 from lamina.dialects.extension_tables import extended
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp
+from lamina.dialects.op_list import instances, list_ops
 from lamina.dialects.source import describe_invalid, parse_module
 from lamina.lowering.custom_pipeline import Pipeline, name_of
 from lamina.lowering.pass_runner import Finished
@@ -66,7 +67,8 @@ def layer_of(module: ModuleOp) -> str:
     Kernels are functions from `fused` on; with `lamina.entry` they work on buffers, and are nests
     at `bufferized` and loops at `scheduled`.
     """
-    functions = [op for op in module.walk() if isinstance(op, FuncOp)]
+    all_ops = list_ops(module)
+    functions = instances(all_ops, FuncOp)
     kernels = [function for function in functions if "lamina.kernel" in function.attributes]
     if any("lamina.entry" in function.attributes for function in functions):
         nests = (GenericOp, *UNSTRUCTURED_OPS)
@@ -75,7 +77,9 @@ def layer_of(module: ModuleOp) -> str:
     if kernels:
         return "fused"
     allowed = allowed_ops(module)
-    ops = [op for op in module.walk() if not isinstance(op, FuncOp) and not is_named(op, allowed)]
+    # One op stands for all of its name and kinds of results, by which sources and layers are told.
+    kinds = {(op.name, *[type(result.type) for result in op.results]): op for op in all_ops}
+    ops = [o for o in kinds.values() if not isinstance(o, FuncOp) and not is_named(o, allowed)]
     for name, source in SOURCE_LAYERS.items():
         if any(source.marks(op) for op in ops):
             return name

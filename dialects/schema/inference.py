@@ -22,6 +22,9 @@ _inferred: dict[tuple[Any, ...], tuple[Attribute, ...]] = {}
 """What rules have said, by op, types of operands and properties, which is all that they see. The
 verifier asks again for each op that was made, and programs repeat their layers."""
 
+_met: dict[tuple[Any, ...], tuple[tuple[Any, ...], tuple[Attribute, ...]]] = {}
+"""The same by the identity of types and properties, which are kept with it."""
+
 
 def infer_result_types(op: SchemaOp) -> list[Attribute] | None:
     """`SchemaOp.infer_result_types`."""
@@ -35,16 +38,25 @@ def infer_result_types(op: SchemaOp) -> list[Attribute] | None:
     if size_values.get() is not None:  # a rule sees what numbers are in sizes, too
         return _by_rule(rule, op, as_type)
     kinds = tuple([operand.type for operand in op._operands])
-    key = cls, kinds, tuple(op.properties.items())
+    properties = op.properties
+    # First by identity: hashes of attributes are dear, and most are shared.
+    place = (cls, *properties, *map(id, properties.values()), *map(id, kinds))
+    met = _met.get(place)
+    if met is not None:
+        return list(met[1])
+    key = cls, kinds, tuple(properties.items())
     known = _inferred.get(key)
-    if known is not None:
-        return list(known)
-    made = _by_rule(rule, op, as_type)
-    if made is not None:
+    if known is None:
+        made = _by_rule(rule, op, as_type)
+        if made is None:
+            return None
         if len(_inferred) >= _MOST_INFERRED:
             _inferred.clear()
-        _inferred[key] = tuple(made)
-    return made
+        known = _inferred[key] = tuple(made)
+    if len(_met) >= _MOST_INFERRED:
+        _met.clear()
+    _met[place] = key, known
+    return list(known)
 
 
 def infer_from(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> list[Attribute] | None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr
+from xdsl.dialects.builtin import UNKNOWN_LOC, LocationAttr, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 from xdsl.ir.core import SSAValues
 from xdsl.irdl import IRDLOperation, OpDef
@@ -77,7 +77,33 @@ class SchemaOp(IRDLOperation):
         not fit the schema, NoResultRuleError (a ValueError) without a rule, ResultTypeError (a
         ValueError) if the rule refuses the arguments.
         """
-        self.operands, self.properties = self._store(self._bind(args, kwargs))
+        self._make(*self._store(self._bind(args, kwargs)), location, result_types)
+
+    def on(self, operands: Sequence[SSAValue]) -> SchemaOp:
+        """The same op with the same constants on other operands, of which there are as many.
+
+        Raises as the constructor does if the op takes them not.
+        """
+        kind = type(self)
+        made = kind.__new__(kind)
+        made._make(list(operands), dict(self.properties), None, None)
+        return made
+
+    @property
+    def takes_single_tensors(self) -> bool:
+        """Whether its operands are tensors, each an argument by itself."""
+        if any(slot.role is _TENSORS for slot in self.slots.all):
+            return False
+        return all(isinstance(operand.type, TensorType) for operand in self._operands)
+
+    def _make(
+        self,
+        operands: list[SSAValue],
+        properties: dict[str, Attribute],
+        location: LocationAttr | None,
+        result_types: Sequence[Attribute] | None,
+    ) -> None:
+        self.operands, self.properties = operands, properties
         self.attributes = {}
         self.location = UNKNOWN_LOC if location is None else location
         if result_types is None:

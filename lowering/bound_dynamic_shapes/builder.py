@@ -34,8 +34,9 @@ class BoundBuilder(Builder):
 
     def insert(self, op: Operation) -> Operation:
         """As for all builders; refuses the anchor if the op would read what is to be bounded."""
-        for operand in op.operands:
-            if self.state.concerns(operand):
+        concerns = self.state.concerns
+        for operand in op._operands:  # pyright: ignore[reportPrivateUsage]
+            if concerns(operand):
                 raise self.refuse(
                     f"takes no {operand.type} here: its size or value depends on data"
                 )

@@ -11,6 +11,7 @@ from xdsl.dialects import arith
 from xdsl.dialects.builtin import DenseArrayBase, TensorType, i64
 from xdsl.ir import Attribute, Block, Operation, SSAValue
 
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop.scalar_ops import constant_integer
 from lamina.dialects.schema.op import SchemaOp
 from lamina.passes.refusal import invalid
@@ -41,7 +42,7 @@ def limits_of(block: Block) -> dict[object, int]:
     Raises InputError for a malformed `lamina.limits`.
     """
     found: dict[object, int] = {}
-    for op in block.ops:
+    for op in block_ops(block):
         stated = op.attributes.get(LIMITS)
         if stated is not None:
             _read_stated(op, stated, found)

@@ -16,6 +16,7 @@ from xdsl.ir import SSAValue
 from xdsl.rewriter import Rewriter
 
 from lamina.dialects import aten
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.conversion import Builder
 
@@ -27,7 +28,7 @@ _EXPANSIONS: dict[str, Expansion] = {}
 
 def expand_number_operands(function: FuncOp) -> None:
     """Replaces the ops of a function that read numbers and have no form for them, where it can."""
-    for op in list(function.walk()):
+    for op in list_ops(function):
         expansion = _EXPANSIONS.get(op.name)
         if expansion is None or not isinstance(op, SchemaOp) or not _reads_numbers(op):
             continue

@@ -24,6 +24,9 @@ _DIVISIONS = frozenset(
 
 def aligned(tensors: Sequence[Bounded], b: BoundBuilder) -> list[Bounded]:
     """The same tensors with one rank, and with equal bounds where two sizes must be equal."""
+    first, *others = tensors
+    if all(one.sizes == first.sizes and one.shape == first.shape for one in others):
+        return list(tensors)
     rank = max(tensor.rank for tensor in tensors)
     found = [_raised(tensor, rank, b) for tensor in tensors]
     for dim in range(rank):
@@ -70,6 +73,8 @@ def common_sizes(tensors: Sequence[Bounded]) -> tuple[SSAValue | None, ...]:
 
 def pointwise(op: SchemaOp, b: BoundBuilder) -> Sequence[Bounded | Grouped]:
     """The op on padded tensors, whose dimensions may stand in groups."""
+    if not any(operand in b.state.grouped for operand in op.operands):
+        return _pointwise(op, b)
     with standing_apart(op, b) as groups:
         return [in_groups(made, groups) for made in _pointwise(op, b)]
 
@@ -79,6 +84,10 @@ TAKE_GROUPS.add(pointwise)
 
 def _pointwise(op: SchemaOp, b: BoundBuilder) -> list[Bounded]:
     """The op on padded tensors; divisors are made 1 in the padding, where integers would trap."""
+    if op.takes_single_tensors and not _divides(op):
+        tensors = aligned([b.tensor(operand) for operand in op.operands], b)
+        made = b.insert(op.on([tensor.value for tensor in tensors]))
+        return [Bounded(result, common_sizes(tensors)) for result in made.results]
     name, arguments = _with_tensors_for_numbers(op, op.args(), b)
     operands = {
         key: value if isinstance(value, Bounded) else b.tensor(value)
@@ -97,10 +106,13 @@ def _is_tensor(value: Any) -> bool:
 
 
 def _safe(op: SchemaOp, name: str, tensor: Bounded, b: BoundBuilder) -> SSAValue:
-    divides = op.overload_name.partition(".")[0] in _DIVISIONS and name == "other"
-    if divides and is_integer(element_of(tensor.value)):
+    if name == "other" and _divides(op) and is_integer(element_of(tensor.value)):
         return b.filled(tensor, 1)
     return tensor.value
+
+
+def _divides(op: SchemaOp) -> bool:
+    return op.overload_name.partition(".")[0] in _DIVISIONS
 
 
 _FORMS = {

@@ -18,6 +18,8 @@ from xdsl.ir import Attribute, Block, Operation, SSAValue
 
 from lamina.dialects.control import RegionOp, RepeatOp
 from lamina.dialects.errors import UnsupportedError
+from lamina.dialects.ir_links import block_ops, erase_op
+from lamina.dialects.op_list import list_ops
 from lamina.dialects.schema.op import SchemaOp
 from lamina.lowering.aten_to_core_aten.table import DECOMPOSITIONS
 from lamina.lowering.bound_dynamic_shapes.arguments import bound_arguments
@@ -86,7 +88,7 @@ def bound_function(function: FuncOp, state: State | None = None) -> None:
 def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -> None:
     """Bound the ops of a block; `end` does its last one."""
     replaced: list[Operation] = []
-    for op in list(block.ops):
+    for op in block_ops(block):
         state.at = op
         if op is block.last_op:
             end(op)
@@ -97,14 +99,14 @@ def _bound_block(block: Block, state: State, end: Callable[[Operation], None]) -
             _bound(op, state)
             replaced.append(op)
     for op in reversed(replaced):
-        for use in (use for result in op.results for use in result.uses):
+        used = next((result for result in op.results if result.first_use is not None), None)
+        if used is not None and used.first_use is not None:
             raise unsupported(
-                use.operation,
+                used.first_use.operation,
                 f"reads what {op.name} gives outside of its region",
                 "regions that take what they read as arguments, as those of control do",
             )
-        op.detach()
-        op.erase()
+        erase_op(op)
 
 
 def _bound_regions(op: Operation, state: State) -> bool:
@@ -149,7 +151,7 @@ def _static_end(op: Operation, state: State) -> None:
 def _concerned(function: FuncOp) -> set[Operation]:
     """The ops of a function that concern sizes, and those that hold such ops, in linear time."""
     found: set[Operation] = set()
-    for op in function.walk():
+    for op in list_ops(function):
         if op.regions or not isinstance(op.parent_op(), FuncOp | RegionOp) or not _concerns(op):
             continue  # what stands in the body of a nest computes elements, not sizes
         holder: Operation | None = op
@@ -231,7 +233,7 @@ def _replace(old: SSAValue, new: Bounded | Grouped, b: BoundBuilder) -> None:
     if len(shape) != new.rank:
         raise b.refuse(f"gives {new.value.type} where the program says {kind}")
     for dim, extent in enumerate(shape):
-        if extent >= 0:
+        if extent >= 0 and new.sizes[dim] is not None:
             new = b.static_size(new, dim, extent)
     if is_dynamic(kind):
         b.state.tensors[old] = new

@@ -24,6 +24,9 @@ def factors(*numbers: Number, equal: Mapping[SSAValue, Factors] = NONE_EQUAL) ->
     pending: list[Any] = [number.value for number in numbers]
     while pending:
         value = pending.pop()
+        if type(value) is int:
+            constant *= value
+            continue
         owner = value.owner if isinstance(value, SSAValue) else None
         if not isinstance(value, SSAValue):
             constant *= int(value)

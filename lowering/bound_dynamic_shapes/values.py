@@ -9,6 +9,7 @@ from typing import TypeAlias
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
 from xdsl.ir import Attribute, Operation, SSAValue
 
+from lamina.dialects.identity_cache import once_an_object
 from lamina.dialects.records import mutable_record, record
 from lamina.dialects.type_shapes import shape_of_type
 from lamina.lowering.tensor_types import shape_of
@@ -163,9 +164,14 @@ class State:
 
     def concerns(self, value: SSAValue) -> bool:
         """Whether a value of the program has become another."""
-        return value in self.tensors or value in self.grouped or value in self.numbers
+        return (
+            value in self.tensors
+            or (bool(self.grouped) and value in self.grouped)
+            or (bool(self.numbers) and value in self.numbers)
+        )
 
 
+@once_an_object
 def is_dynamic(kind: Attribute) -> bool:
     """Whether a type is a tensor with a dimension that only the data tell."""
     return isinstance(kind, TensorType) and DYNAMIC_INDEX in shape_of_type(kind)

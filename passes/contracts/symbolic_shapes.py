@@ -8,18 +8,18 @@ another one there is refused.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
 from functools import reduce
-from itertools import islice, product
 from typing import Any
 
-from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
+from xdsl.dialects.builtin import TensorType
 from xdsl.dialects.func import FuncOp, ReturnOp
 from xdsl.ir import Block, Operation, SSAValue
 from xdsl.utils.exceptions import VerifyException
 
 from lamina.dialects.control import CondOp, RegionOp, RepeatOp, ScanOp
+from lamina.dialects.ir_links import block_ops
 from lamina.dialects.records import mutable_record
 from lamina.dialects.schema.inference import as_type, infer_from
 from lamina.dialects.schema.op import SchemaOp
@@ -33,6 +33,7 @@ from lamina.dialects.sizes import (
 )
 from lamina.passes.contracts.argument_sizes import is_size, shape_of, size_names
 from lamina.passes.contracts.declared import arguments_of, results_of
+from lamina.passes.contracts.equal_sizes import UNKNOWN, shape_in, try_equal
 from lamina.passes.contracts.loop_shapes import (
     ONE_NAME,
     SIZED_OPS,
@@ -44,14 +45,8 @@ from lamina.passes.contracts.size_numbers import SIZE_OPS, number_of
 from lamina.passes.contracts.unequal_sizes import UnequalSizesError, names_in, where_told
 from lamina.passes.refusal import invalid
 
-UNKNOWN = DYNAMIC_INDEX
-"""An extent of which nothing is known: data decide it, or no rule says it."""
-
 EXTERN = "prims.extern"
 """A call of a kernel, whose results are what it says."""
-
-_MOST_TRIED = 64
-"""Choices of values that are tried to make two sizes equal."""
 
 
 @mutable_record
@@ -64,6 +59,24 @@ class SymbolicShapes:
         default_factory=dict[tuple[Any, ...], "tuple[Shape | None, ...]"]
     )
     """Shapes of results by all that a rule sees: programs repeat their layers."""
+    met: dict[tuple[Any, ...], tuple[list[Any], tuple[Shape | None, ...]]] = field(
+        default_factory=dict[tuple[Any, ...], "tuple[list[Any], tuple[Shape | None, ...]]"]
+    )
+    """The same by identity, with what it is of, which lives as long: hashes of types are dear."""
+    told: list[Operation] = field(default_factory=list[Operation])
+    """Ops that see sizes and whose rules were asked, one of each kind; all that compute sizes."""
+    is_of_rules: bool = True
+    """Whether `told` has the kinds of all ops that see sizes: no region, call or nest does."""
+
+    def by_identity(self, op: SchemaOp) -> tuple[tuple[Any, ...], list[Any]]:
+        """What is asked of an op as a key by identity, and the objects whose it is."""
+        shapes, numbers, properties = self.shapes, self.numbers, op.properties
+        parts: list[Any] = [type(op), *properties.values()]
+        for operand in op._operands:
+            number = numbers.get(operand) if numbers else None
+            parts += operand.type, shapes.get(operand), number
+        parts += [result.type for result in op.results]
+        return (*properties, *map(id, parts)), parts
 
     def asked(self, op: SchemaOp) -> tuple[Any, ...]:
         """All that a rule sees of an op, and what its results are declared to be."""
@@ -81,11 +94,14 @@ class SymbolicShapes:
 
     def is_symbolic(self, op: Operation) -> bool:
         """Whether an operand is, or has, a size of arguments."""
-        return any(
-            isinstance(self.numbers.get(operand), Size)
-            or any(isinstance(extent, Size) for extent in self.shapes.get(operand, ()))
-            for operand in op.operands
-        )
+        shapes, numbers = self.shapes, self.numbers
+        for operand in op._operands:
+            if isinstance(numbers.get(operand), Size):
+                return True
+            for extent in shapes.get(operand, ()):
+                if isinstance(extent, Size):
+                    return True
+        return False
 
     def seen(self, value: SSAValue) -> Any:
         """What a result rule is asked with."""
@@ -117,23 +133,29 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
         raise
     end = function.body.block.last_op
     if isinstance(end, ReturnOp):
-        _verify_results(function, end, known, names)
+        verify_results(function, end, known, names)
     return known
 
 
 def _infer_block(block: Block, known: SymbolicShapes) -> None:
-    for op in block.ops:
+    for op in block_ops(block):
         if op.name in SIZE_OPS:
+            known.told.append(op)
             found = number_of(op, known)
             if found is not None:
                 known.numbers[op.results[0]] = found
-        elif op.name == EXTERN and known.is_symbolic(op):
-            _infer_call(op, known)
-        elif isinstance(op, SchemaOp) and known.is_symbolic(op):
+        elif isinstance(op, SchemaOp) and op.name != EXTERN:
             _infer(op, known)
-        elif isinstance(op, RegionOp) and known.is_symbolic(op):
+        elif not known.is_symbolic(op):
+            continue
+        elif op.name == EXTERN:
+            known.is_of_rules = False
+            _infer_call(op, known)
+        elif isinstance(op, RegionOp):
+            known.is_of_rules = False
             _infer_regions(op, known)
-        elif isinstance(op, SIZED_OPS) and known.is_symbolic(op):
+        elif isinstance(op, SIZED_OPS):
+            known.is_of_rules = False
             shapes = loop_shapes(op, known)
             for result, shape in zip(op.results, shapes, strict=True):
                 known.shapes[result] = _declared(op, result.type, shape)  # pyright: ignore
@@ -223,16 +245,26 @@ def _common(one: Shape | None, other: Shape | None) -> Shape | None:
 
 
 def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
-    asked = known.asked(op)
-    found = known.inferred.get(asked)
-    if found is None:
-        found = known.inferred[asked] = _inferred(op, known)
-    for result, shape in zip(op.results, found, strict=True):
+    key, parts = known.by_identity(op)
+    met = known.met.get(key)
+    if met is not None:
+        found = met[1]
+    elif not known.is_symbolic(op):
+        found = ()
+        known.met[key] = parts, found
+    else:
+        asked = known.asked(op)
+        found = known.inferred.get(asked)
+        if found is None:
+            found = known.inferred[asked] = shapes_by_rule(op, known)
+            known.told.append(op)
+        known.met[key] = parts, found
+    for result, shape in zip(op.results, found, strict=bool(found)):
         if shape is not None:
             known.shapes[result] = shape
 
 
-def _inferred(op: SchemaOp, known: SymbolicShapes) -> tuple[Shape | None, ...]:
+def shapes_by_rule(op: SchemaOp, known: SymbolicShapes) -> tuple[Shape | None, ...]:
     """What the op's rule says of its results; None for what is no tensor, and where it cannot."""
     with assumptions() as assumed:
         try:
@@ -242,9 +274,9 @@ def _inferred(op: SchemaOp, known: SymbolicShapes) -> tuple[Shape | None, ...]:
             raise
     if inferred is None or len(inferred) != len(op.results):
         return (None,) * len(op.results)
-    shapes = [_shape_in(kind) for kind in inferred]
+    shapes = [shape_in(kind) for kind in inferred]
     for one, other in dict.fromkeys(assumed):
-        _try_equal(op, known, shapes, one - other, f"{one} is {other}")
+        try_equal(op, known, shapes, one - other, f"{one} is {other}")
     return tuple(
         _declared(op, result.type, shape)
         if shape is not None and isinstance(result.type, TensorType)
@@ -266,10 +298,6 @@ def _by_rule(op: SchemaOp, seen: Callable[[SSAValue], Any]) -> Sequence[Any] | N
         raise UnequalSizesError(str(invalid(op, f"{error}; {ONE_NAME}"))) from None
 
 
-def _shape_in(kind: object) -> Shape | None:
-    return tuple(kind.get_shape()) if isinstance(kind, TensorType) else None
-
-
 def _declared(op: Operation, declared: TensorType, shape: Shape) -> Shape:
     """What is inferred, with what the op's own type says of dimensions that are unknown."""
     said = declared.get_shape()
@@ -282,84 +310,6 @@ def _declared(op: Operation, declared: TensorType, shape: Shape) -> Shape:
         given if not isinstance(found, Size) and found < 0 else found
         for given, found in zip(said, shape, strict=True)
     )
-
-
-# What holds where sizes are equal that need not be
-
-
-def _try_equal(
-    op: SchemaOp,
-    known: SymbolicShapes,
-    shapes: Sequence[Shape | None],
-    apart: Extent,
-    where: str,
-) -> None:
-    """Ask the rule with numbers for which `apart` is 0. Raises InputError if it says otherwise."""
-    names = _names_of(op, known)
-    for chosen in _zeros(apart):
-        values = {name: name.range.some(place) for place, name in enumerate(names)}
-        values.update(chosen)
-        try:
-            made = infer_from(op, lambda value, at=values: _at(known.seen(value), at))
-        except ValueError as error:
-            raise invalid(op, f"where {where}: {error}") from None
-        found = [_shape_in(kind) for kind in made or ()]
-        wanted = [None if shape is None else _numbers(shape, values) for shape in shapes]
-        if not all(map(_agree, found, wanted)):
-            texts = " and ".join(show(shape) for shape in found if shape is not None)
-            raise invalid(op, f"where {where} its result has shape {texts}; nothing else may")
-
-
-def _agree(one: Shape | None, other: Shape | None) -> bool:
-    """Whether shapes are the same as far as they are known."""
-    if one is None or other is None or len(one) != len(other):
-        return one == other
-    return all(UNKNOWN in (a, b) or a == b for a, b in zip(one, other, strict=True))
-
-
-def _names_of(op: Operation, known: SymbolicShapes) -> list[SizeName]:
-    sizes: list[Extent] = []
-    for operand in op.operands:
-        sizes += known.shapes.get(operand, ())
-        sizes += [known.numbers[operand]] if operand in known.numbers else []
-    found = {name for size in sizes if isinstance(size, Size) for name in size.names}
-    return sorted(found, key=lambda name: name.text)
-
-
-def _zeros(apart: Extent) -> Iterable[Mapping[SizeName, int]]:
-    """Values of names for which a size is 0; a few, if there are many."""
-    if not isinstance(apart, Size):
-        return
-    solved, *others = sorted(apart.names, key=lambda name: name.text)
-    choices = [[name.range.some(place) for place in range(4)] for name in others]
-    for values in islice(product(*choices), _MOST_TRIED):
-        chosen = dict(zip(others, values, strict=True))
-        left = apart.at(chosen)
-        for root in _roots(left, solved) if isinstance(left, Size) else ():
-            if solved.range.holds(root):
-                yield {**chosen, solved: root}
-
-
-def _roots(left: Size, name: SizeName) -> Iterator[int]:
-    """Values of the one name of a size for which it is 0: of the first few, where it has powers."""
-    try:
-        found = left.solve(0)
-    except UndecidedSizeError:
-        yield from (v for v in range(_MOST_TRIED) if left.at({name: v}) == 0)
-    else:
-        if found is not None:
-            yield found[1]
-
-
-def _at(seen: Any, values: Mapping[SizeName, int]) -> Any:
-    if isinstance(seen, Size):
-        return seen.at(values)
-    shape = _shape_in(seen)
-    return seen if shape is None else sized_type(seen, _numbers(shape, values))
-
-
-def _numbers(shape: Shape, values: Mapping[SizeName, int]) -> Shape:
-    return tuple(e.at(values) if isinstance(e, Size) else e for e in shape)
 
 
 def says_more_of_results(function: FuncOp) -> bool:
@@ -378,7 +328,7 @@ def says_more_of_results(function: FuncOp) -> bool:
     )
 
 
-def _verify_results(
+def verify_results(
     function: FuncOp, op: ReturnOp, known: SymbolicShapes, names: Mapping[str, SizeName]
 ) -> None:
     """What `lamina.dims` of results says is what the program gives."""

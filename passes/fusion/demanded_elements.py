@@ -79,18 +79,25 @@ class Demands:
     ) -> None:
         self.orders = orders
         self._found: dict[SSAValue, Demand] = {}
+        self._needed: dict[tuple[Demand | None, Demand], Demand] = {}
+        """What came of two demands: equal layers demand the same."""
         self._decisive: set[SSAValue] = set()
         self._related = {} if related is None else related
         self._undefined = {} if undefined is None else undefined
 
     def need(self, value: SSAValue, demand: Demand) -> None:
         """Another reader of a value."""
+        asked = self._found.get(value), demand
+        needed = self._needed.get(asked)
+        if needed is None:
+            needed = self._needed[asked] = self._both(*asked)
+        self._found[value] = needed
+
+    def _both(self, known: Demand | None, demand: Demand) -> Demand:
+        """What is demanded where something is known to be, or nothing is yet."""
         demand = frozenset(map(self._nearest, demand))
         demand = tightest(demand | {group for limit in demand for group in self._groups(limit)})
-        known = self._found.get(value)
-        if known is not None:
-            demand = tightest(joined(known, demand, self.orders))
-        self._found[value] = demand
+        return demand if known is None else tightest(joined(known, demand, self.orders))
 
     def of(self, value: SSAValue) -> Demand | None:
         """None if nothing reads the value."""

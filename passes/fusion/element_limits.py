@@ -160,8 +160,12 @@ def tightest(demand: Demand) -> Demand:
 
 def _is_behind(limit: Limit, other: Limit) -> bool:
     """Whether a limit holds wherever another one does, which needs no more arithmetic."""
+    if limit.stride != other.stride or limit.extent != other.extent:
+        return False
     end, first = limit.end, other.end
-    if not isinstance(end, Reach) or not isinstance(first, Reach) or end.count is not first.count:
+    if end is first or not isinstance(end, Reach) or not isinstance(first, Reach):
+        return False
+    if end.count is not first.count:
         return False
     if not 0 <= first.offset <= end.offset or first.least > end.least or end == first:
         return False

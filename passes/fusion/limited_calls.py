@@ -36,7 +36,8 @@ def told_apart(
     Calls that differ in too many ways share a kernel, without limits.
     """
     places = {op: n for n, op in enumerate(block_ops(kernel.body.block))}
-    said = [_Said.of(call, places) for call in calls]
+    known: dict[tuple[int, ...], _Said] = {}
+    said = [_said(call, places, known) for call in calls]
     groups: dict[Hashable, list[_Said]] = {}
     for one in said:
         groups.setdefault(one.limits, []).append(one)
@@ -49,6 +50,18 @@ def told_apart(
     yield kernel, _by_sizes_of_first(first)
 
 
+def _said(
+    call: KernelCall, places: Mapping[Operation, int], known: dict[tuple[int, ...], _Said]
+) -> _Said:
+    """The limits of a call in numbers; of calls that share what limits them, those of the first."""
+    limits = call.rows, call.copied, call.taken, call.points, call.masks, call.zeros
+    alike = known.setdefault(tuple(map(id, limits)), _Said(call))
+    if alike.call is call:
+        alike.say(places)
+        return alike
+    return _Said(call, alike.limits, alike.sizes)
+
+
 @mutable_record
 class _Said:
     """The limits of a call with numbers in place of its sizes, which are in this order."""
@@ -57,17 +70,16 @@ class _Said:
     limits: Hashable = ()
     sizes: list[SSAValue] = field(default_factory=list[SSAValue])
 
-    @staticmethod
-    def of(call: KernelCall, places: Mapping[Operation, int]) -> _Said:
-        said = _Said(call)
+    def say(self, places: Mapping[Operation, int]) -> None:
+        """Notes the limits of the call."""
+        call = self.call
         rows = (
-            tuple((n, said.ordered(own)) for n, own in sorted(_by_place(limits, places).items()))
+            tuple((n, self.ordered(own)) for n, own in sorted(_by_place(limits, places).items()))
             for limits in (call.rows, call.copied, call.taken, call.points)
         )
-        masks = tuple((n, said.number(size)) for n, size in sorted(call.masks.items()))
-        zeros = tuple((n, said.ordered(own)) for n, own in sorted(call.zeros.items()))
-        said.limits = (*rows, masks, zeros)
-        return said
+        masks = tuple((n, self.number(size)) for n, size in sorted(call.masks.items()))
+        zeros = tuple((n, self.ordered(own)) for n, own in sorted(call.zeros.items()))
+        self.limits = (*rows, masks, zeros)
 
     def number(self, size: SSAValue) -> int:
         """The place of a size among those that the limits name."""

@@ -80,7 +80,7 @@ class ProgramDemands:
         inner = None if asked is None else self._followed.get(asked)
         if inner is None:
             inner = CountFacts()
-            for argument, value in zip(kernel.body.block.args, call.arguments, strict=True):
+            for argument, value in zip(kernel.body.block.args, call.operands, strict=True):
                 inner.same(argument, value, self.facts)
             inner.name_counts(kernel, call)
             for value in inner.through(kernel):
@@ -98,7 +98,7 @@ class ProgramDemands:
         kernel makes, which are no other call's."""
         if any(map(is_count, call.res)):
             return None
-        return kernel, *map(self.facts.known_of, call.arguments)
+        return kernel, *map(self.facts.known_of, call.operands)
 
     def _demand(self, op: Operation, demands: Demands) -> None:
         if isinstance(op, func.ReturnOp):
@@ -117,7 +117,7 @@ class ProgramDemands:
             if known is not None:
                 self._demanded[known, wanted] = found
         self._calls[call] = KernelCall(call, **found.limits)
-        for value, (demand, decides) in zip(call.arguments, found.arguments, strict=True):
+        for value, (demand, decides) in zip(call.operands, found.arguments, strict=True):
             if demand is not None:
                 demands.need(value, demand)
             if decides:
@@ -128,7 +128,7 @@ class ProgramDemands:
     ) -> _Demanded:
         facts = CountFacts(most=self.facts.most, checked=self.facts.checked)
         block = kernel.body.block
-        for argument, value in zip(block.args, call.arguments, strict=True):
+        for argument, value in zip(block.args, call.operands, strict=True):
             facts.same(argument, value, self.facts)
         masks = {
             argument.index: count

@@ -234,9 +234,10 @@ def numbers_first(module: ModuleOp) -> None:
         for op in block_ops(block):
             if not isinstance(op, func.CallOp) or op.callee.string_value() not in names:
                 continue
-            known = (isinstance(v, BlockArgument) or v.owner in first for v in op.arguments)
-            makes_counts = all(map(is_count, op.arguments)) and any(map(is_count, op.results))
-            if op.arguments and all(known) and makes_counts:
+            given = op.operands
+            if not given or not all(map(is_count, given)) or not any(map(is_count, op.results)):
+                continue
+            if all(isinstance(v, BlockArgument) or v.owner in first for v in given):
                 place = next((other for other in block_ops(block) if other not in first), op)
                 first.add(op)
                 if place is not op:

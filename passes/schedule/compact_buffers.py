@@ -210,6 +210,7 @@ def _keep_possible(
 ) -> None:
     """Leave out buffers that some use needs in another layout; in place."""
     asked = kernels
+    spans = {base: _span(base) for calls in kernels.values() for c in calls for base in c.bases}
     while asked:
         gone: set[SSAValue] = set()
         for kernel, calls in asked.items():
@@ -221,7 +222,7 @@ def _keep_possible(
                     for place, base in enumerate(call.bases)
                     if base in wanted and place not in possible
                 )
-                gone.update(_lying_otherwise(dict.fromkeys(call.bases), wanted))
+                gone.update(_lying_otherwise(dict.fromkeys(call.bases), wanted, spans))
         for value in gone:
             del wanted[value]
         asked = {
@@ -232,27 +233,26 @@ def _keep_possible(
 
 
 def _lying_otherwise(
-    buffers: Iterable[SSAValue], wanted: Mapping[SSAValue, Numbers]
+    buffers: Iterable[SSAValue],
+    wanted: Mapping[SSAValue, Numbers],
+    spans: Mapping[SSAValue, tuple[int, int] | None],
 ) -> Iterator[SSAValue]:
     """Those of a call's buffers that share memory with another one, which lies otherwise."""
-    views = [value for value in buffers if isinstance(value.owner, memref.ViewOp)]
-    for one, other in combinations(views, 2):
-        if one not in wanted and other not in wanted:
+    views = [(value, span) for value in buffers if (span := spans[value]) is not None]
+    for (one, (first, end)), (other, (begin, last)) in combinations(views, 2):
+        if first >= last or begin >= end or (one not in wanted and other not in wanted):
             continue
-        same = one.type == other.type and wanted.get(one) == wanted.get(other)
-        if not same and _overlap(one, other):
+        if one.type != other.type or wanted.get(one) != wanted.get(other):
             yield from (value for value in (one, other) if value in wanted)
 
 
-def _overlap(one: SSAValue, other: SSAValue) -> bool:
-    (first, end), (begin, last) = _span(one), _span(other)
-    return first < last and begin < end
-
-
-def _span(view: SSAValue) -> tuple[int, int]:
-    """The bytes of an arena that a view is of; all of them where that is not known."""
-    op, kind = view.owner, view.type
-    assert isinstance(op, memref.ViewOp) and isinstance(kind, MemRefType)
+def _span(value: SSAValue) -> tuple[int, int] | None:
+    """The bytes of an arena that a view is of, all of them where that is not known; None for what
+    is none."""
+    op, kind = value.owner, value.type
+    if not isinstance(op, memref.ViewOp):
+        return None
+    assert isinstance(kind, MemRefType)
     first = constant_integer(op.byte_shift)
     return (0, sys.maxsize) if first is None else (first, first + byte_size(kind))
 

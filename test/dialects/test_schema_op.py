@@ -231,3 +231,21 @@ def test_modules_of_dialects_have_no_other_names() -> None:
     for name in ("__nothing__", "nothing", "relu__nothing"):
         with pytest.raises(AttributeError, match=f"no attribute '{name}'"):
             getattr(aten, name)
+
+
+def test_an_op_is_made_again_on_other_operands() -> None:
+    wide, long = TensorType(f64, [4, 5]), TensorType(f64, [5])
+    (w, v) = xdsl_test.TestOp(result_types=[wide, long]).results
+    made = aten.op("sum.dim_IntList")(X, [1], True).on([w])
+    assert made.properties == aten.op("sum.dim_IntList")(w, [1], True).properties
+    assert list(made.operands) == [w]
+    assert made.result_types == (TensorType(f64, [4, 1]),)
+    with pytest.raises(ResultTypeError):
+        aten.op("add.Tensor")(X, Y).on([X, v])
+
+
+def test_whether_operands_are_tensors_each_an_argument() -> None:
+    assert aten.op("add.Tensor")(X, Y).takes_single_tensors
+    assert aten.op("mul.Scalar")(X, 2).takes_single_tensors
+    assert not aten.op("mul.Scalar")(X, N).takes_single_tensors
+    assert not aten.op("cat.default")([X, Y]).takes_single_tensors
