@@ -28,7 +28,6 @@ from lamina.dialects.sizes import SizeName
 from lamina.frontends.dynamo_call import DynamoCall, OpenArguments
 from lamina.frontends.dynamo_symbols import (
     feature_sizes,
-    growing_sizes,
     number_at,
     padded_elements,
     places_of_symbols,
@@ -99,7 +98,6 @@ class SizedDynamoCall:
             policy,
             self._elements,
             [name for name in feature_sizes(graph) if name in names],
-            growing_sizes(graph) & names.keys(),
         )
         self._hints = {
             str(size.node.expr): int(guarding_hint_or_throw(size))
@@ -199,9 +197,9 @@ class SizedDynamoCall:
     def _named(self, given: Sequence[Any]) -> dict[str, int]:
         return dict(zip(self._hints, map(int, given), strict=True))
 
-    def _elements(self, sizes: Mapping[str, int]) -> int:
-        """How many elements the arguments with symbolic sizes have together."""
-        return padded_elements(self._graph, sizes)
+    def _elements(self, sizes: Mapping[str, int], growing: Collection[str]) -> int:
+        """How many elements the arguments with symbolic sizes have that do not grow."""
+        return padded_elements(self._graph, sizes, growing)
 
     def _exact(self, sizes: Mapping[str, int]) -> Call:
         with unset_fake_temporarily():  # tensors without data are of another mode
@@ -215,10 +213,16 @@ class SizedDynamoCall:
             self._aliases = aliases
             self._imported = self._import(self._copied(), aliases)
             try:
-                return self._imported.padding(self._hints, likely)
+                return self._padding_alike(likely)
             except InputError as error:
                 reason = str(error).partition("\n")[0]
         raise UnsupportedError("torch.compile(backend='lamina')", reason)
+
+    def _padding_alike(self, likely: LikelyBounds) -> Padding:
+        assert self._imported is not None
+        one = self._aliases
+        found = self._imported.padding(self._hints, lambda known: likely(known.growing_with(one)))
+        return found.growing_with(one)
 
     def _padded(
         self, bounds: Mapping[str, int], numbers: Collection[str], padding: Padding

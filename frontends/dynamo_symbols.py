@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 from typing import Any
 
@@ -67,26 +67,11 @@ def number_at(size: int | torch.SymInt, sizes: Mapping[str, int]) -> int:
     return int(expr.xreplace({s: sizes[str(s)] for s in expr.free_symbols}))
 
 
-def growing_sizes(graph: fx.GraphModule) -> set[str]:
-    """Symbols of which a result has some more positions, as a cache has to which a step adds its
-    tokens: such sizes grow from call to call."""
-    entries: Any = graph.graph.output_node().args[0]
-    values = (entry.meta.get("val") for entry in entries if isinstance(entry, fx.Node))
-    exprs: list[Any] = [
-        size.node.expr
-        for value in values
-        if isinstance(value, torch.Tensor)
-        for size in value.shape
-        if isinstance(size, torch.SymInt) and len(size.node.expr.free_symbols) == 1
-    ]
-    more = [(symbol, expr - symbol) for expr in exprs for symbol in expr.free_symbols]
-    return {str(symbol) for symbol, number in more if number.is_Integer and number > 0}
-
-
-def padded_elements(graph: fx.GraphModule, sizes: Mapping[str, int]) -> int:
-    """How many elements the arguments with symbolic sizes have together, but for those that grow
-    from call to call: these are mostly read as they lie, and not copied to have room."""
-    growing = growing_sizes(graph)
+def padded_elements(
+    graph: fx.GraphModule, sizes: Mapping[str, int], growing: Collection[str]
+) -> int:
+    """How many elements the arguments with symbolic sizes have together, but for those that have
+    `growing` ones."""
     values = [n.meta.get("val") for n in graph.graph.nodes if n.op == "placeholder"]
     shapes = [value.shape for value in values if isinstance(value, torch.Tensor)]
     symbols = [{str(s.node.expr) for s in shape if isinstance(s, torch.SymInt)} for shape in shapes]

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import nullcontext
-from dataclasses import field
+from dataclasses import field, replace
 from math import prod
 
 from xdsl.context import Context
@@ -29,6 +29,7 @@ from lamina.dialects.records import mutable_record, record
 from lamina.dialects.schema.op import SchemaOp
 from lamina.dialects.sizes import Size, quotients
 from lamina.lowering.bound_dynamic_shapes.arguments import count_name
+from lamina.lowering.growing_sizes import growing_sizes
 from lamina.lowering.pass_specs import Pass
 from lamina.passes.contracts.argument_sizes import (
     has_open_sizes,
@@ -105,14 +106,15 @@ class Tried:
 @record
 class Padding:
     """The way of each size, why some are `exact`, the error that says so, how many elements the
-    largest tensor of a version has that is made for given sizes, and what was tried if it is of
-    use."""
+    largest tensor of a version has that is made for given sizes, what was tried if it is of use,
+    and which sizes grow from call to call."""
 
     ways: Mapping[str, str] = field(default_factory=dict[str, str])
     reason: str | None = None
     error: UnsupportedError | None = None
     largest: Callable[[Mapping[str, int]], int] = lambda sizes: 0
     tried: Tried | None = None
+    growing: frozenset[str] = frozenset()
 
     def taken(self, bounds: Mapping[str, int]) -> ModuleOp | None:
         """What was tried, if it has these bounds; it belongs to the caller, who may change it.
@@ -124,6 +126,11 @@ class Padding:
             return None
         module, tried.module = tried.module, None
         return module if dict(tried.bounds) == dict(bounds) else None
+
+    def growing_with(self, first: Mapping[str, str]) -> Padding:
+        """The same where sizes that are one with another, the `first` of each, grow with it."""
+        more = (text for text, other in first.items() if other in self.growing)
+        return replace(self, growing=self.growing.union(more))
 
 
 LikelyBounds = Callable[[Padding], Mapping[str, int]]
@@ -153,7 +160,7 @@ def choose_padding(
     guess = _likely_ways(main) if likely is not None and not exact else None
     tried = None
     if guess is not None and likely is not None:
-        wanted = likely(Padding(guess, largest=largest))
+        wanted = likely(Padding(guess, largest=largest, growing=largest.growing))
         bounds = {name: most for name, most in wanted.items() if name in names}
         tried = _Trial(module, padded, bounds, guess, verified=verified)
     if tried is None or tried.error is not None:
@@ -171,7 +178,7 @@ def choose_padding(
     kept = tried.kept if guess == ways else None
     if padded != largest.padded:
         largest = _Largest(module, padded)
-    return Padding(ways, reason, error, largest, kept)
+    return Padding(ways, reason, error, largest, kept, largest.growing)
 
 
 def _likely_ways(function: FuncOp) -> dict[str, str]:
@@ -189,7 +196,8 @@ def _likely_ways(function: FuncOp) -> dict[str, str]:
 
 
 class _Largest:
-    """How many elements the largest tensor has of a program for sizes, some of which are padded."""
+    """How many elements the largest tensor has of a program for sizes, some of which are padded;
+    which of them grow."""
 
     def __init__(self, module: ModuleOp, padded: Collection[str]) -> None:
         self._module, self.padded = module, list(padded)
@@ -201,6 +209,7 @@ class _Largest:
         tensors = [value for value in made if isinstance(value.type, TensorType)]
         self._distinct = list(dict.fromkeys(map(known.shape, tensors)))
         self._names = size_names(arguments_of(main))
+        self.growing = growing_sizes(main, known)
         self._found: dict[tuple[tuple[str, int], ...], int] = {}
 
     def __call__(self, sizes: Mapping[str, int]) -> int:

@@ -94,15 +94,22 @@ class CallSizes:
         for position, dim, _, size in self._open:
             yield position, dim, size
 
-    def elements(self, sizes: Mapping[str, int]) -> int:
-        """How many elements arguments with open dimensions have together."""
+    def elements(self, sizes: Mapping[str, int], growing: Collection[str] = ()) -> int:
+        """How many elements arguments with open dimensions have together, but for those that have
+        sizes which are `growing`."""
         values = {name: sizes[text] for text, name in self.names.items()}
         shapes = [
             [size.at(values) if isinstance(size, Size) else size for size in shape]
             for position, shape in enumerate(self._shapes)
-            if position not in self.numbers and any(isinstance(size, Size) for size in shape)
+            if position not in self.numbers and self._is_open(shape, growing)
         ]
         return sum(prod(map(int, shape)) for shape in shapes)  # pyright: ignore
+
+    @staticmethod
+    def _is_open(shape: Sequence[Extent], growing: Collection[str]) -> bool:
+        """Whether a shape has sizes, and none of those that grow."""
+        names = {name.text for size in shape if isinstance(size, Size) for name in size.names}
+        return bool(names) and names.isdisjoint(growing)
 
     def blamed(self, error: OutOfMemoryError, sizes: Mapping[SizeName, int]) -> OutOfMemoryError:
         """The error of a call for which there is no memory, with what makes that so much: the sizes

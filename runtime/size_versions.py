@@ -170,9 +170,10 @@ class Versions:
     UnsupportedError for a program that cannot be padded, and `padding` says what of it can be.
     `policy` is one of `VERSION_POLICIES`, or `VARYING`: as "auto", but that no code is for the
     first sizes alone. Numbers that are no sizes of an argument may stand among the sizes of a set:
-    they have no name in `names`. `elements` counts those of arguments of given sizes. `steady` are
+    they have no name in `names`. `elements` counts those of arguments of given sizes, but for
+    arguments with some that grow: these are mostly read as they lie, not copied. `steady` are
     sizes that rarely vary: with `VARYING`, versions are for the one number of each until another
-    comes; `growing` those that are larger in each call than in the one before, as of caches.
+    comes.
     """
 
     def __init__(
@@ -182,12 +183,10 @@ class Versions:
         padded: MakePadded,
         padding: Callable[[LikelyBounds], Padding],
         policy: str,
-        elements: Callable[[Mapping[str, int]], int],
+        elements: Callable[[Mapping[str, int], Collection[str]], int],
         steady: Collection[str] = (),
-        growing: Collection[str] = (),
     ) -> None:
         self.names, self.policy = names, policy
-        self._growing = frozenset(growing)
         self._elements = elements
         self.sizes = Sizes({text: str(name.range) for text, name in names.items()})
         self._make_exact, self._make_padded = exact, padded
@@ -301,7 +300,7 @@ class Versions:
         between, the same is chosen, since it follows from powers of four."""
         ways = {text: padding.ways.get(text, MASKED) for text in self.names}
         ways |= dict.fromkeys(numbers, EXACT)
-        growing = [text for text in self._growing if ways.get(text) == MASKED]
+        growing = [text for text in padding.growing if ways.get(text) == MASKED]
         most = ROOMY_ROW_ELEMENTS if ROWS in ways.values() else ROOMY_ELEMENTS
         bounds: dict[str, int] = {}
         least: dict[str, int] = {}
@@ -316,7 +315,7 @@ class Versions:
                 else bound_of(sizes[text], self.names[text], least[text])
                 for text, way in ways.items()
             }
-            given = self._elements({**sizes, **bounds})
+            given = self._elements({**sizes, **bounds}, padding.growing)
             if given <= most and padding.largest(bounds) <= MOST_ELEMENTS:
                 break
         from_ = {text: first_of(sizes[text], least[text]) for text in ways}

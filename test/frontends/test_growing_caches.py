@@ -88,3 +88,41 @@ def test_values_are_read_from_the_cache() -> None:
     main = text[: text.index("func.func private")]
     calls = [line for line in main.splitlines() if "call @" in line]
     assert sum("1x8x1025x32xf32>\n" in f"{line}\n" for line in calls) == 2
+
+
+def test_exported_caches_have_room() -> None:
+    """A size of which a result has one more grows, whoever brings the program."""
+    size = torch.export.Dim("size", min=2, max=4000)
+    shapes = [*[(1, 8, 1, 32)] * 3, *[(1, 8, 20, 32)] * 2]
+    program = torch.export.export(
+        Step(1),
+        tuple(map(torch.randn, shapes)),
+        dynamic_shapes=({}, {}, {}, {2: size}, {2: size}),
+    )
+    compiled = lamina.compile(program, versions="padded")
+    for count in (3, 1000):
+        given = [torch.randn(1, 8, 1, 32) for _ in range(3)]
+        caches = [torch.randn(1, 8, count, 32) for _ in range(2)]
+        for one, other in zip(compiled(*given, *caches), Step(1)(*given, *caches), strict=True):
+            torch.testing.assert_close(one, other)
+    assert [list(version.sizes.values()) for version in compiled.sizes] == [[1024]]
+
+
+class Framed(torch.nn.Module):
+    """An image with a frame, and how much each line has of it."""
+
+    def forward(self, x: Any) -> Any:
+        framed = torch.nn.functional.pad(x, (1, 1, 1, 1))
+        return framed, framed.softmax(1)
+
+
+def test_framed_images_do_not_grow() -> None:
+    height, width = (torch.export.Dim(name, min=2, max=4000) for name in ("height", "width"))
+    program = torch.export.export(
+        Framed(), (torch.randn(3, 20, 30),), dynamic_shapes=({1: height, 2: width},)
+    )
+    compiled = lamina.compile(program, versions="padded")
+    x = torch.randn(3, 5, 7)
+    for one, other in zip(compiled(x), Framed()(x), strict=True):
+        torch.testing.assert_close(one, other)
+    assert all(max(version.sizes.values()) < 1024 for version in compiled.sizes)

@@ -95,6 +95,15 @@ def test_other_policies_have_no_steady_sizes(policy: str) -> None:
     assert dict(versions.find({"n": 3, "f": 127}).sizes) == {"n": 1024, "f": 1024}
 
 
+@pytest.mark.parametrize("way", ["masked", "rows"])
+def test_sizes_that_grow_have_room_for_a_generation(way: str) -> None:
+    names = {text: SizeName(text, Range(0, 5000)) for text in ("n", "g")}
+    padding = Padding({"n": "masked", "g": way}, growing=frozenset(["g"]))
+    versions = _versions(names, padding, "padded")
+    assert dict(versions.find({"n": 3, "g": 3}).sizes) == {"n": 256, "g": 1024}
+    assert dict(versions.find({"n": 3, "g": 1025}).sizes) == {"n": 256, "g": 4096}
+
+
 def test_what_was_tried_is_for_the_first_who_asks() -> None:
     """Others would change the same program, and nobody keeps one that fits no version."""
     one, other = ModuleOp([]), ModuleOp([])
@@ -118,4 +127,4 @@ def _versions(
     steady: Collection[str] = (),
 ) -> Versions:
     """Versions of a program that is padded so, none of whose arguments has elements."""
-    return Versions(names, dict, padded, lambda likely: padding, policy, lambda sizes: 1, steady)
+    return Versions(names, dict, padded, lambda likely: padding, policy, lambda *_: 1, steady)
