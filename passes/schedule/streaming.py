@@ -109,8 +109,8 @@ def _least_part(
 
 def _bytes(value: SSAValue) -> int:
     """What memory takes of the caches: numbers, such as those at which loops end, nothing."""
-    is_memory = isinstance(value.type, MemRefType) and value.type.get_num_dims() > 0
-    return byte_size(value.type) if is_memory else 0
+    kind = value.type
+    return byte_size(kind) if isinstance(kind, MemRefType) and kind.get_num_dims() else 0
 
 
 def _users(value: SSAValue) -> set[Operation]:
