@@ -4,14 +4,17 @@ The proof is from index maps: every read of the input stands in the one nest tha
 at the very element that this point of the domain writes. Then no point needs what another point has
 overwritten, in whatever order and on whatever thread points are computed. It takes that a schedule
 computes each point of such a nest once; products compute the rows of a last tile twice, so kernels
-with products are left out.
+with products are left out. What other nests of the kernel read of the result is the new value.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from xdsl.dialects import func
 from xdsl.dialects.builtin import MemRefType
 from xdsl.ir import SSAValue
+from xdsl.ir.affine import AffineConstantExpr, AffineDimExpr, AffineMap
 
 from lamina.dialects.loop import GenericOp
 from lamina.dialects.loop.access import is_contraction
@@ -41,12 +44,36 @@ def in_place_pairs(kernel: func.FuncOp) -> list[tuple[int, int]]:
 
 
 def _only_writer(value: SSAValue) -> GenericOp | None:
-    """The nest that stores all of a memref, if nothing else touches it."""
-    uses = list(value.uses)
-    if len(uses) != 1 or not isinstance(nest := uses[0].operation, GenericOp):
+    """The nest that stores all of a memref, where others of its kernel read that at most, and at
+    places that are dimensions alone: what a window reads may be made twice, for two blocks."""
+    writers: list[GenericOp] = []
+    for use in value.uses:
+        nest = use.operation
+        if not isinstance(nest, GenericOp) or any(value is source for source in nest.sources):
+            return None
+        stores = [name for name, out in _written(nest) if out is value]
+        if stores not in ([], ["store"]):
+            return None
+        if not stores and not all(map(_is_plain, _maps_of(nest, value))):
+            return None
+        writers += [nest] * len(stores)
+    if len(writers) != 1 or _maps_of(writers[0], value):
         return None
-    number = next((i for i, out in enumerate(nest.outs) if out is value), None)
-    return nest if number is not None and nest.combiner_names[number] == "store" else None
+    return writers[0]
+
+
+def _written(nest: GenericOp) -> Iterator[tuple[str, SSAValue]]:
+    return zip(nest.combiner_names, nest.outs, strict=True)
+
+
+def _maps_of(nest: GenericOp, value: SSAValue) -> list[AffineMap]:
+    """The maps by which a nest reads a memref."""
+    reads = zip(nest.inputs, nest.read_maps, strict=True)
+    return [index_map for read, index_map in reads if read is value]
+
+
+def _is_plain(index_map: AffineMap) -> bool:
+    return all(isinstance(e, AffineDimExpr | AffineConstantExpr) for e in index_map.results)
 
 
 def _read_in_place(nest: GenericOp, value: SSAValue, out: SSAValue) -> bool:

@@ -21,7 +21,7 @@ from xdsl.passes import ModulePass
 
 from lamina.dialects.ir_links import block_ops, replace_uses
 from lamina.passes.contracts.argument_numbers import COUNTS, EXTENTS, LIMITS
-from lamina.passes.contracts.declared import Declared, arguments_of, text_of
+from lamina.passes.contracts.declared import arguments_of, text_of
 from lamina.passes.contracts.in_place import IN_PLACE
 from lamina.passes.fusion.outline_kernels import KERNEL
 from lamina.passes.memory.bufferize import ENTRY
@@ -61,15 +61,18 @@ class MutateInPlacePass(ModulePass):
                     _write_over(main, call, pairs, changes)
 
 
-_OPEN = ("lamina.sizes", "lamina.dims", COUNTS, LIMITS, EXTENTS)
-"""Marks of arguments and results of which a call brings or wants a part."""
+_LAID_OUT = (LIMITS, EXTENTS)
+"""Marks of arguments and results that need not have room for what their types say."""
 
 Changes = dict[SSAValue, SSAValue]
 """By results of kind `mutation`, as arguments of an entry, the arguments that they change."""
 
 
 def _changes(main: func.FuncOp, others: set[str]) -> Changes:
-    """Those of known sizes that no other entry takes, and that have one new value."""
+    """Those that no other entry takes, and that have one new value.
+
+    One of open sizes is padded, and has as many elements afterwards: callers take these of it.
+    """
     declared = arguments_of(main)
     block = main.body.block
     by_name = {one.name: one for one in declared if one.kind != "mutation"}
@@ -80,13 +83,10 @@ def _changes(main: func.FuncOp, others: set[str]) -> Changes:
         old = by_name.get(target or "")
         if old is None or targets.count(target) > 1 or old.name in others:
             continue
-        if old.type == one.type and not _is_open(one) and not _is_open(old):
+        alike = old.type == one.type and old.entries.get(COUNTS) == one.entries.get(COUNTS)
+        if alike and not any(key in e.entries for e in (old, one) for key in _LAID_OUT):
             found[block.args[one.number]] = block.args[old.number]
     return found
-
-
-def _is_open(declared: Declared) -> bool:
-    return any(key in declared.entries for key in _OPEN)
 
 
 def _scatter_in_place(

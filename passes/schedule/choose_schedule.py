@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from math import ceil, prod
+from math import floor, prod
 from types import MappingProxyType
 from typing import Any
 
@@ -101,9 +101,9 @@ def choose_kernel(
     """Write the schedule of one bufferized kernel function.
 
     Without `forks` it runs on the calling thread alone. The arguments whose numbers are in
-    `streamed` are written past the caches if such a part of the rows counts. Raises InputError for
-    what a kernel's text says that no kernel of the target, or of the scratch that there is, may
-    have.
+    `streamed` are written past the caches if more than such a part of the rows counts. Raises
+    InputError for what a kernel's text says that no kernel of the target, or of the scratch that
+    there is, may have.
     """
     complete = partial(_complete, target=target, forks=forks, streamed=streamed)
     given = function.clone() if is_given(function) else None
@@ -159,7 +159,8 @@ def _choose_pairs(pairs: PairCopy, given: PairTasks, target: Target, *, forks: b
 def _choose_stores(stage: Stage, past: Mapping[SSAValue, Fraction]) -> None:
     parts = {n: past[out] for n, out in enumerate(stage.op.outs) if out in past}
     if parts and stage.schedule.nontemporal is None:
-        rows = ceil(max(parts.values()) * prod(stage.op.extents[d] for d in rows_of(stage.op)))
+        part = max(parts.values())  # with so many rows the caches are just full
+        rows = floor(part * prod(stage.op.extents[d] for d in rows_of(stage.op))) + 1 if part else 0
         is_open = joined_live_rows(stage.op, rows_of(stage.op)) is not None
         decide(stage, nontemporal=tuple(parts), nontemporal_from=rows if rows and is_open else None)
 

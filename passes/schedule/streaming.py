@@ -26,7 +26,7 @@ from lamina.passes.schedule.live_rows import open_rows
 def streamed_arguments(module: ModuleOp, target: Target) -> dict[str, dict[int, Fraction]]:
     """For each kernel, the numbers of the arguments to write past the caches in all its calls.
 
-    Beside each stands which part of the rows that write it has to count for that.
+    Beside each stands which part of the rows that write it may count without that.
     """
     kernels = {function.sym_name.data: function for function in kernel_functions(module)}
     written = {name: _only_written(function) for name, function in kernels.items()}
@@ -86,10 +86,10 @@ def _only_written(kernel: func.FuncOp) -> frozenset[int]:
 def _least_part(
     call: func.CallOp, number: int, shrinking: frozenset[int], target: Target
 ) -> Fraction | None:
-    """Which part of the rows makes a result leave the caches before anybody reads it.
+    """Above which part of the rows a result leaves the caches before anybody reads it.
 
-    One that a later kernel reads must fill the last-level cache alone; otherwise all that the call
-    touches together must. None if all rows do not, 0 if none need count.
+    One that a later kernel reads must more than fill the last-level cache alone; otherwise all that
+    the call touches together must. None if all rows do not, 0 if none need count.
     """
     value, caches = before_reshapes(call.arguments[number]), target.l3_bytes
     size = _bytes(value)
@@ -108,7 +108,9 @@ def _least_part(
 
 
 def _bytes(value: SSAValue) -> int:
-    return byte_size(value.type) if isinstance(value.type, MemRefType) else 0
+    """What memory takes of the caches: numbers, such as those at which loops end, nothing."""
+    kind = value.type
+    return byte_size(kind) if isinstance(kind, MemRefType) and kind.get_num_dims() else 0
 
 
 def _users(value: SSAValue) -> set[Operation]:

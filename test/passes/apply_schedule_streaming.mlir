@@ -114,7 +114,7 @@ func.func private @whole(%x: memref<16384x256xf32>, %y: memref<16384x256xf32>) a
 
 // -----
 
-// Rows end at a number of the call. Of 32 KB each, read and written, 512 of 4,096 fill the last-level cache of 32 MB and
+// Rows end at a number of the call. Of 32 KB each, read and written, 512 of 4,096 just fill the last-level cache, and
 // their own number of bytes must be a part of it.
 func.func @main(%x: memref<4096x4096xf32>, %n: memref<i64>, %y: memref<4096x4096xf32>) attributes {lamina.entry} {
   func.call @open(%x, %n, %y) : (memref<4096x4096xf32>, memref<i64>, memref<4096x4096xf32>) -> ()
@@ -129,7 +129,7 @@ func.func private @open(%x: memref<4096x4096xf32>, %n: memref<i64>, %y: memref<4
   func.return
 }
 // CHECK-LABEL: @open
-// CHECK:         %[[FROM:.*]] = arith.constant 512 : index
+// CHECK:         %[[FROM:.*]] = arith.constant 513 : index
 // CHECK:         %[[PAST:.*]] = arith.cmpi uge, %{{.*}}, %[[FROM]] : index
 // CHECK:         scf.if %[[PAST]] {
 // CHECK-NEXT:      vector.store {{.*}} {nontemporal = true}
@@ -153,3 +153,22 @@ func.func private @known(%x: memref<4096x4096xf32>, %y: memref<4096x4096xf32>) a
 }
 // CHECK-LABEL: @known
 // CHECK-NOT:     nontemporal = true
+
+// -----
+
+// What just fits the caches does so beside a number at which rows end, too.
+func.func @main(%x: memref<2048x1024xf32>, %n: memref<i64>, %y: memref<2048x1024xf32>) attributes {lamina.entry} {
+  func.call @full(%x, %n, %y) : (memref<2048x1024xf32>, memref<i64>, memref<2048x1024xf32>) -> ()
+  func.return
+}
+func.func private @full(%x: memref<2048x1024xf32>, %n: memref<i64>, %y: memref<2048x1024xf32>) attributes {lamina.kernel} {
+  loop.generic (r, i) in [2048, 1024] reads(%x[r, i] : memref<2048x1024xf32>) writes([r, i] store into %y : memref<2048x1024xf32>) attributes {lamina.nest = #loop.nest<rows = [d0, d1], live = [arg1 of 2048, 1024]>} {
+  ^bb0(%v: f32):
+    %u = arith.addf %v, %v : f32
+    loop.yield %u : f32
+  }
+  func.return
+}
+// CHECK-LABEL: @full
+// CHECK-NOT:     nontemporal
+// CHECK:         func.return

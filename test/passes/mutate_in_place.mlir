@@ -56,6 +56,61 @@ func.func private @count(%a: memref<4xf32>, %o: memref<4xf32>) attributes {lamin
 
 // -----
 
+// So does one whose other nests read the new value, as a sum of rows does (n), and one of open sizes, which is padded (p). One whose other
+// nests read it in windows may make parts of it twice (q), and one that reads what the argument was in two nests needs both (r).
+// CHECK-LABEL: func.func @main
+// CHECK-SAME:    %np: memref<8x4xf32> {lamina.kind = "mutation", lamina.target = "p", lamina.counts = ["s", ""], lamina.sizes = [0 : i64, -1 : i64], lamina.in_place}
+// CHECK-NEXT:    func.call @sum(%n, %n, %x)
+// CHECK-NEXT:    func.call @sum(%p, %p, %y)
+// CHECK-NEXT:    func.call @windows(%q, %nq, %z)
+// CHECK-NEXT:    func.call @twice(%r, %nr, %w)
+func.func @main(%n: memref<8x4xf32> {lamina.name = "n"}, %p: memref<8x4xf32> {lamina.name = "p", lamina.counts = ["s", ""]}, %q: memref<8x4xf32> {lamina.name = "q"}, %r: memref<8x4xf32> {lamina.name = "r"}, %s: memref<i64> {lamina.name = "s"}, %x: memref<8xf32> {lamina.kind = "output"}, %y: memref<8xf32> {lamina.kind = "output"}, %z: memref<8x3xf32> {lamina.kind = "output"}, %w: memref<8x4xf32> {lamina.kind = "output"}, %nn: memref<8x4xf32> {lamina.kind = "mutation", lamina.target = "n"}, %np: memref<8x4xf32> {lamina.kind = "mutation", lamina.target = "p", lamina.counts = ["s", ""], lamina.sizes = [0, -1]}, %nq: memref<8x4xf32> {lamina.kind = "mutation", lamina.target = "q"}, %nr: memref<8x4xf32> {lamina.kind = "mutation", lamina.target = "r"}, %size: memref<i64> {lamina.kind = "size"}) attributes {lamina.entry} {
+  func.call @sum(%n, %nn, %x) : (memref<8x4xf32>, memref<8x4xf32>, memref<8xf32>) -> ()
+  func.call @sum(%p, %np, %y) : (memref<8x4xf32>, memref<8x4xf32>, memref<8xf32>) -> ()
+  func.call @windows(%q, %nq, %z) : (memref<8x4xf32>, memref<8x4xf32>, memref<8x3xf32>) -> ()
+  func.call @twice(%r, %nr, %w) : (memref<8x4xf32>, memref<8x4xf32>, memref<8x4xf32>) -> ()
+  func.return
+}
+func.func private @sum(%a: memref<8x4xf32>, %o: memref<8x4xf32>, %s: memref<8xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [8, 4] reads(%a[i, j] : memref<8x4xf32>) writes([i, j] store into %o : memref<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    %t = arith.addf %p, %p : f32
+    loop.yield %t : f32
+  }
+  loop.generic (i, j) in [8, 4] reads(%o[i, j] : memref<8x4xf32>) writes([i] add into %s : memref<8xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+func.func private @windows(%a: memref<8x4xf32>, %o: memref<8x4xf32>, %s: memref<8x3xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [8, 4] reads(%a[i, j] : memref<8x4xf32>) writes([i, j] store into %o : memref<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    %t = arith.addf %p, %p : f32
+    loop.yield %t : f32
+  }
+  loop.generic (i, j, k) in [8, 3, 2] reads(%o[i, j + k] : memref<8x4xf32>) writes([i, j] add into %s : memref<8x3xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    loop.yield %p : f32
+  }
+  func.return
+}
+func.func private @twice(%a: memref<8x4xf32>, %o: memref<8x4xf32>, %s: memref<8x4xf32>) attributes {lamina.kernel} {
+  loop.generic (i, j) in [8, 4] reads(%a[i, j] : memref<8x4xf32>) writes([i, j] store into %o : memref<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32):
+    %t = arith.addf %p, %p : f32
+    loop.yield %t : f32
+  }
+  loop.generic (i, j) in [8, 4] reads(%o[i, j] : memref<8x4xf32>, %a[i, j] : memref<8x4xf32>) writes([i, j] store into %s : memref<8x4xf32>) attributes {lamina.nest = #loop.nest<rows = [d0]>} {
+  ^bb0(%p: f32, %q: f32):
+    %t = arith.addf %p, %q : f32
+    loop.yield %t : f32
+  }
+  func.return
+}
+
+// -----
+
 // Not where what the argument was is read afterwards (a), where elements are read that others have overwritten (b), where the
 // new value goes to another argument (c to d), in a branch (e), or where @setup takes the argument (f).
 // CHECK-LABEL: func.func @main

@@ -5,6 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 import torch
+from torch.export import Dim
 
 import lamina
 from lamina.runtime.interpreters import run_module
@@ -93,3 +94,56 @@ def test_native_callers_find_the_new_value_in_the_argument() -> None:
             assert not ctypes.cast(table[number], ctypes.c_void_p).value
     assert entry.function(table) == 0
     np.testing.assert_array_equal(n, np.arange(4) + 1)
+
+
+class Biased(torch.nn.Module):
+    """Adds to scores, and puts rows into a cache, whose new values are read as well."""
+
+    def forward(
+        self,
+        x: torch.Tensor,
+        bias: torch.Tensor,
+        cache: torch.Tensor,
+        new: torch.Tensor,
+        place: torch.Tensor,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """(batch, length, 17) scores and bias, (batch, length, 5) cache, two new rows of it."""
+        x += bias
+        cache.index_copy_(1, place, new)
+        return x.softmax(-1), cache.sum(1)
+
+
+def _scores(batch: int, length: int) -> tuple[torch.Tensor, ...]:
+    x, bias, cache = (torch.randn(batch, length, n) for n in (17, 17, 5))
+    return x, bias, cache, torch.randn(batch, 2, 5), torch.randperm(length)[:2]
+
+
+def test_arguments_of_open_sizes_hold_what_eager_mode_has() -> None:
+    torch.manual_seed(0)
+    dims = {0: Dim("batch", min=1, max=64), 1: Dim("length", min=2, max=64)}
+    of_all = (dims, dims, dims, {0: dims[0]}, None)
+    program = torch.export.export(Biased(), _scores(3, 7), dynamic_shapes=of_all)
+    compiled = lamina.compile(program, versions="padded")
+    unlike = [torch.full_like(tensor, float("nan")) for tensor in _scores(64, 64)[:4]]
+    compiled(*unlike, torch.tensor([1, 0]))  # what padding holds from now on
+    for batch, length in ((3, 7), (1, 2), (64, 5), (7, 64), (2, 33)):
+        given = _scores(batch, length)
+        own = [tensor.clone() for tensor in given]
+        torch.testing.assert_close(compiled(*own), Biased()(*given))
+        torch.testing.assert_close(own, list(given))
+    (version,) = compiled.sizes
+    in_place = {s.target for s in version.compiled.native.slots if s.in_place}
+    assert in_place == {"x", "cache"}
+    assert not version.compiled.memory.mutations
+
+
+def test_a_mean_of_what_has_been_written_is_of_the_new_value() -> None:
+    def written(x: torch.Tensor, y: torch.Tensor) -> torch.Tensor:
+        x.mul_(2).add_(y)
+        return x.mean(1) + x.amax(0)
+
+    compiled = torch.compile(written, backend="lamina", dynamic=False)
+    x, y = torch.randn(37, 37), torch.randn(37, 37)
+    own = x.clone()
+    torch.testing.assert_close(compiled(own, y), written(x, y))
+    torch.testing.assert_close(own, x)
