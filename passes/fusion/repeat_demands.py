@@ -48,10 +48,13 @@ def _demand_repeat(
     last = op.res[: len(op.starts)]
     wanted = _Wanted.of(last, demands)
     for _ in range(MOST_ROUNDS):
-        within = step.demands(wanted, demands, _unheard)
+        points: dict[GenericOp, Points] = {}
+        within = step.demands(wanted, demands, points.__setitem__)
         more = wanted.joined(_Wanted.of(step.carried, within), facts)
         if more == wanted:
-            _hand_on(op, step, step.demands(wanted, demands, noted), demands)
+            for nest, own in points.items():
+                noted(nest, own)
+            _hand_on(op, step, within, demands)
             return True
         wanted = more
     return False
@@ -117,10 +120,6 @@ class _Step:
             if not isinstance(inner, func.ReturnOp | YieldOp):
                 demand_op(inner, within, facts, self._functions, noted)
         return within
-
-
-def _unheard(nest: GenericOp, points: Points) -> None:
-    """Of a round that is not the last nothing is noted."""
 
 
 def _body(op: RepeatOp, functions: Functions) -> tuple[Block, Sequence[SSAValue]]:
