@@ -63,6 +63,8 @@ class SymbolicShapes:
         default_factory=dict[tuple[Any, ...], "tuple[list[Any], tuple[Shape | None, ...]]"]
     )
     """The same by identity, with what it is of, which lives as long: hashes of types are dear."""
+    shared: dict[Any, Any] = field(default_factory=dict[Any, Any])
+    """Of equal shapes, and of equal numbers, the one that stands for all."""
     told: list[Operation] = field(default_factory=list[Operation])
     """Ops that see sizes and whose rules were asked, one of each kind; all that compute sizes."""
     is_of_rules: bool = True
@@ -123,7 +125,8 @@ def infer_shapes(function: FuncOp) -> SymbolicShapes:
     known = SymbolicShapes()
     for value, declared in zip(function.body.block.args, arguments, strict=True):
         if isinstance(value.type, TensorType):
-            known.shapes[value] = shape_of(declared, names)
+            shape = shape_of(declared, names)
+            known.shapes[value] = known.shared.setdefault(shape, shape)
         elif is_size(declared):
             (known.numbers[value],) = shape_of(declared, names)
     try:
@@ -143,7 +146,7 @@ def _infer_block(block: Block, known: SymbolicShapes) -> None:
             known.told.append(op)
             found = number_of(op, known)
             if found is not None:
-                known.numbers[op.results[0]] = found
+                known.numbers[op.results[0]] = known.shared.setdefault(found, found)
         elif isinstance(op, SchemaOp) and op.name != EXTERN:
             _infer(op, known)
         elif not known.is_symbolic(op):
@@ -256,7 +259,9 @@ def _infer(op: SchemaOp, known: SymbolicShapes) -> None:
         asked = known.asked(op)
         found = known.inferred.get(asked)
         if found is None:
-            found = known.inferred[asked] = shapes_by_rule(op, known)
+            made = shapes_by_rule(op, known)
+            found = tuple([None if s is None else known.shared.setdefault(s, s) for s in made])
+            known.inferred[asked] = found
             known.told.append(op)
         known.met[key] = parts, found
     for result, shape in zip(op.results, found, strict=bool(found)):

@@ -210,7 +210,8 @@ def _keep_possible(
 ) -> None:
     """Leave out buffers that some use needs in another layout; in place."""
     asked = kernels
-    spans = {base: _span(base) for calls in kernels.values() for c in calls for base in c.bases}
+    bases = {base for calls in kernels.values() for call in calls for base in call.bases}
+    spans = {base: _span(base) for base in bases}
     while asked:
         gone: set[SSAValue] = set()
         for kernel, calls in asked.items():
