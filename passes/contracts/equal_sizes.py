@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice, product
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from xdsl.dialects.builtin import DYNAMIC_INDEX, TensorType
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 
 from lamina.dialects.schema.inference import infer_from
 from lamina.dialects.schema.op import SchemaOp
@@ -16,9 +16,6 @@ from lamina.dialects.sizes import Extent, Size, SizeName, UndecidedSizeError
 from lamina.passes.contracts.loop_shapes import Shape, sized_type
 from lamina.passes.refusal import invalid
 
-if TYPE_CHECKING:
-    from lamina.passes.contracts.symbolic_shapes import SymbolicShapes
-
 UNKNOWN = DYNAMIC_INDEX
 """An extent of which nothing is known: data decide it, or no rule says it."""
 
@@ -26,9 +23,27 @@ _MOST_TRIED = 64
 """Choices of values that are tried to make two sizes equal."""
 
 
+class KnownSizes(Protocol):
+    """Shapes of tensors and values of integers, as far as they follow from sizes."""
+
+    @property
+    def shapes(self) -> Mapping[SSAValue, Shape]:
+        """Those of tensors."""
+        ...
+
+    @property
+    def numbers(self) -> Mapping[SSAValue, Extent]:
+        """What integers are."""
+        ...
+
+    def seen(self, value: Any) -> Any:
+        """A value as rules of ops see it."""
+        ...
+
+
 def try_equal(
     op: SchemaOp,
-    known: SymbolicShapes,
+    known: KnownSizes,
     shapes: Sequence[Shape | None],
     apart: Extent,
     where: str,
@@ -56,7 +71,7 @@ def _agree(one: Shape | None, other: Shape | None) -> bool:
     return all(UNKNOWN in (a, b) or a == b for a, b in zip(one, other, strict=True))
 
 
-def _names_of(op: Operation, known: SymbolicShapes) -> list[SizeName]:
+def _names_of(op: Operation, known: KnownSizes) -> list[SizeName]:
     sizes: list[Extent] = []
     for operand in op.operands:
         sizes += known.shapes.get(operand, ())
