@@ -26,7 +26,7 @@ from lamina.dialects.loop.agreed_bounds import Bounded, agreed_bounds
 from lamina.dialects.loop.bounds import BOUNDS, FIRST_COUNT, Bound, BoundsAttr, cut_of, is_end
 from lamina.dialects.loop.contraction import Contraction
 from lamina.dialects.loop.generic import GenericOp
-from lamina.dialects.loop.kernel_facts import KernelFacts
+from lamina.dialects.loop.kernel_facts import KernelFacts, false_outside
 from lamina.dialects.loop.kernel_nests import part_of, rows_of, summed_rows
 from lamina.dialects.loop.left_sums import leaves_sums
 from lamina.dialects.loop.linear import Linear
@@ -46,19 +46,24 @@ from lamina.dialects.loop.zero_axes import axis_alone
 
 
 def bounded_dims(
-    nests: Sequence[GenericOp], masks: Mapping[SSAValue, int] | None = None
+    nests: Sequence[GenericOp],
+    masks: Mapping[SSAValue, int] | None = None,
+    zeros: frozenset[tuple[int, int, int]] = frozenset(),
 ) -> Bounded:
     """The bounds of the nests of a kernel, the same for all nests that have any.
 
-    `masks` are arguments that are false from the number in another argument on. There are some
-    bounds only where a product sums over the dimension: elsewhere they would spare little.
+    `masks` are arguments that are false from the number in another argument on, and so are those of
+    `zeros` (`lamina.zeros`) that are truth values, along an axis. There are some bounds only where
+    a product sums over the dimension: elsewhere they would spare little.
     """
+    false = false_outside(nests, zeros)
     compare = any(isinstance(op, arith.CmpiOp) for nest in nests for op in block_ops(nest.block))
-    if not compare and not masks:
+    if not compare and not masks and not false:
         return {}
     if not any(Contraction.of(nest) for nest in nests):
         return {}
-    return agreed_bounds(_followed(nests, KernelFacts(_rewritten(nests), masks=masks or {}), {}))
+    facts = KernelFacts(_rewritten(nests), outside=false, masks=masks or {})
+    return agreed_bounds(_followed(nests, facts, {}))
 
 
 def counted_dims(

@@ -95,9 +95,9 @@ def verify_kernel(body: Iterable[Operation]) -> None:
     _verify_sums(nests)
     _verify_live_sums(nests)
     _verify_order(nests)
+    _verify_zeros(nests)
     _verify_bounds(nests)
     _verify_stream(nests)
-    _verify_zeros(nests)
     _verify_cuts(nests)
     if any(ENDS in nest.attributes for nest in nests):
         try:
@@ -121,7 +121,9 @@ def _verify_bounds(nests: Sequence[GenericOp]) -> None:
     """Bounds are what the masks of the kernel give, on all of its nests that have any."""
     if not any(BOUNDS in nest.attributes for nest in nests):
         return
-    known = bounded_dims(nests, masks_in(nests))
+    kernel = kernel_of(nests[0])
+    zeros = frozenset[tuple[int, int, int]]() if kernel is None else zeros_of(kernel)
+    known = bounded_dims(nests, masks_in(nests), zeros)
     for nest in nests:
         wanted = bounds_of(nest, *known[nest]) if nest in known else None
         if nest.attributes.get(BOUNDS) != wanted:

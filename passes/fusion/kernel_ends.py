@@ -41,6 +41,7 @@ from lamina.passes.fusion.element_limits import (
     Points,
     Reach,
 )
+from lamina.passes.fusion.false_masks import false_masks, note_zeros_of
 from lamina.passes.fusion.row_limits import Rows
 
 Masks = dict[int, SSAValue]
@@ -63,7 +64,7 @@ class KernelCall:
     points: dict[GenericOp, Points] = field(default_factory=dict[GenericOp, Points])
     """Which points of each nest somebody reads."""
     zeros: dict[int, Demand] = field(default_factory=dict[int, Demand])
-    """For each argument limits outside of which it is 0."""
+    """For each argument limits outside of which it is 0, or false."""
     sizes: Mapping[SSAValue, SSAValue] = field(default_factory=dict[SSAValue, SSAValue])
     """The sizes of the call that stand for those which its limits name, if these are another
     call's."""
@@ -106,17 +107,21 @@ def note_bounds(
     for argument, count in common_masks(calls):
         first = len(kernel.body.block.args) + len(known)
         masks[argument] = known.setdefault(Reach(count), first)
-    if not masks:  # other bounds are numbers, and noted by `bound-dims`
+    false = false_masks(nests, lambda argument: common_zeros(argument, calls), known)
+    if not masks and not false:  # other bounds are numbers, and noted by `bound-dims`
         return
     arguments = kernel.body.block.args
-    found = bounded_dims(nests, {arguments[mask]: number for mask, number in masks.items()})
+    given: dict[SSAValue, int] = {arguments[mask]: number for mask, number in masks.items()}
+    found = bounded_dims(nests, given, false)
     if are_walked(found) != walked:
         return
     noted = {nest: bounds_of(nest, dim, bounds) for nest, (dim, bounds) in found.items()}
     if not any(bounds.counts for bounds in noted.values()):
         return
     numbers.update(known)
-    _note_masks(kernel, masks)
+    if masks:
+        _note_masks(kernel, masks)
+    note_zeros_of(kernel, false)
     for nest, bounds in noted.items():
         nest.attributes[BOUNDS] = bounds
 
@@ -320,6 +325,17 @@ def common_masks(calls: Sequence[KernelCall]) -> list[tuple[int, SSAValue]]:
         for argument, count in sorted(common, key=lambda pair: pair[0])
         if all(call.knows(count) for call in calls)
     ]
+
+
+def common_zeros(argument: int, calls: Sequence[KernelCall]) -> Demand:
+    """Outside of which limits an argument is 0 in all calls, of sizes that are known there."""
+    common = frozenset.intersection(*(call.zeros.get(argument, frozenset()) for call in calls))
+    ends = {limit: limit.end for limit in common}
+    return frozenset(
+        limit
+        for limit, end in ends.items()
+        if isinstance(end, Reach) and all(call.knows(end.count) for call in calls)
+    )
 
 
 def _by_form(one: tuple[PointLimit, Reach]) -> tuple[object, ...]:

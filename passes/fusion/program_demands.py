@@ -166,6 +166,7 @@ class ProgramDemands:
             for argument in block.args
             if (found := facts.paddings.get(argument))
         }
+        zeros |= {a.index: facts.masks[a] for a in block.args if a in facts.masks}
         limits = {"rows": rows, "copied": copied, "taken": taken, "masks": masks}
         limits |= {"counts": counts, "points": points, "zeros": zeros}
         arguments = [(within.of(value), within.is_decisive(value)) for value in block.args]

@@ -20,7 +20,15 @@ from lamina.dialects.ir_links import block_ops
 from lamina.dialects.loop import UNSTRUCTURED_OPS, GenericOp, IndexOp
 from lamina.dialects.loop.access import flatten, forms_of, map_of, shape_of, substitute
 from lamina.dialects.loop.bounded_dims import bounded_dims, bounds_of
-from lamina.dialects.loop.bounds import BOUNDS, ENDS, Bound, BoundsAttr, ends_of, masks_of
+from lamina.dialects.loop.bounds import (
+    BOUNDS,
+    ENDS,
+    Bound,
+    BoundsAttr,
+    ends_of,
+    masks_of,
+    zeros_of,
+)
 from lamina.dialects.loop.counted_dims import EndsFault, drop_ends, verify_ends
 from lamina.dialects.loop.kernel_contract import masks_in
 from lamina.dialects.loop.kernel_nests import live_rows_of, rows_of, set_live_rows, set_part
@@ -86,7 +94,7 @@ def _check_bounds(function: func.FuncOp) -> None:
     nests = [op for op in function.body.walk() if isinstance(op, GenericOp)]
     if not any(BOUNDS in nest.attributes for nest in nests):
         return
-    known = bounded_dims(nests, masks_in(nests))
+    known = bounded_dims(nests, masks_in(nests), zeros_of(function))
     for nest in nests:
         nest.attributes.pop(BOUNDS, None)
         if nest in known:

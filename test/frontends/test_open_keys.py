@@ -111,3 +111,32 @@ def test_groups_of_heads_whose_number_is_open(differentiated: bool) -> None:
         counts.append(lamina.compile_count())
     if not differentiated:
         assert counts[0] == counts[2] < counts[4]
+
+
+class Documents(torch.nn.Module):
+    """Attention within documents that a text is joined of; of some rows nothing counts."""
+
+    def forward(self, x: torch.Tensor, document: torch.Tensor) -> torch.Tensor:
+        """(batch, length, 32) values, (batch, length) numbers; 4 is of no document."""
+        causal = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()
+        mask = (document[:, :, None] == document[:, None, :]) & causal
+        mask = mask & (document != 4)[:, None, :]
+        q = x.unflatten(2, (2, 16)).transpose(1, 2)
+        return functional.scaled_dot_product_attention(q, q, q, attn_mask=mask[:, None])
+
+
+@torch.no_grad()
+def test_masks_of_pairs_end_with_the_keys() -> None:
+    dims = {0: Dim("batch", min=1, max=8), 1: Dim("length", min=2, max=256)}
+    given = torch.randn(3, 50, 32), torch.zeros(3, 50, dtype=torch.int64)
+    program = torch.export.export(Documents(), given, dynamic_shapes=(dims, dims))
+    compiled = lamina.compile(program, versions="padded")
+    full = torch.full((8, 256, 32), float("nan")), torch.zeros(8, 256, dtype=torch.int64)
+    compiled(*full)  # what padding holds from now on
+    for batch, length in ((3, 50), (1, 2), (8, 31), (2, 33), (5, 256), (1, 65)):
+        x = torch.randn(batch, length, 32)
+        document = torch.randint(0, 5, (batch, length)).sort(1)[0]
+        found, wanted = compiled(x, document), Documents()(x, document)
+        torch.testing.assert_close(found, wanted, rtol=1e-4, atol=1e-5)
+    (version,) = compiled.sizes
+    assert "counts [" in version.compiled.ir("fused")  # bounds at the number of keys
