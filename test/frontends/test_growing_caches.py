@@ -53,6 +53,17 @@ class Step(torch.nn.Module):
         return heads.unsqueeze(2).expand(-1, -1, self.groups, -1, -1).flatten(1, 2)
 
 
+def exported(count: int, least: int, most: int) -> Any:
+    """A step of eight heads of 32, traced with caches of so many positions."""
+    size = torch.export.Dim("size", min=least, max=most)
+    shapes = [*[(1, 8, 1, 32)] * 3, *[(1, 8, count, 32)] * 2]
+    return torch.export.export(
+        Step(1),
+        tuple(map(torch.randn, shapes)),
+        dynamic_shapes=({}, {}, {}, {2: size}, {2: size}),
+    )
+
+
 @pytest.mark.parametrize("groups", [1, 2])
 def test_one_version_for_a_long_generation(groups: int) -> None:
     """Of a call behind one full of infinities nothing is read that it has not written."""
@@ -76,14 +87,8 @@ def test_one_version_for_a_long_generation(groups: int) -> None:
 def test_values_are_read_from_the_cache() -> None:
     """The sum of weights and values is cut at the positions that count, and the cache is made once,
     not again with zeros behind these."""
-    size = torch.export.Dim("size", min=257, max=1024)
-    shapes = [*[(1, 8, 1, 32)] * 3, *[(1, 8, 300, 32)] * 2]
-    program = torch.export.export(
-        Step(1),
-        tuple(map(torch.randn, shapes)),
-        dynamic_shapes=({}, {}, {}, {2: size}, {2: size}),
-    )
-    text = lamina.compile(program, versions="padded").sizes[0].compiled.ir("fused")
+    compiled = lamina.compile(exported(300, least=257, most=1024), versions="padded")
+    text = compiled.sizes[0].compiled.ir("fused")
     assert text.count("lamina.cut") == 1
     main = text[: text.index("func.func private")]
     calls = [line for line in main.splitlines() if "call @" in line]
@@ -92,14 +97,7 @@ def test_values_are_read_from_the_cache() -> None:
 
 def test_exported_caches_have_room() -> None:
     """A size of which a result has one more grows, whoever brings the program."""
-    size = torch.export.Dim("size", min=2, max=4000)
-    shapes = [*[(1, 8, 1, 32)] * 3, *[(1, 8, 20, 32)] * 2]
-    program = torch.export.export(
-        Step(1),
-        tuple(map(torch.randn, shapes)),
-        dynamic_shapes=({}, {}, {}, {2: size}, {2: size}),
-    )
-    compiled = lamina.compile(program, versions="padded")
+    compiled = lamina.compile(exported(20, least=2, most=4000), versions="padded")
     for count in (3, 1000):
         given = [torch.randn(1, 8, 1, 32) for _ in range(3)]
         caches = [torch.randn(1, 8, count, 32) for _ in range(2)]
