@@ -72,7 +72,7 @@ def usual_share(nests: Sequence[GenericOp]) -> float:
     """The share of positions that counts in a usual call, where a size says how many of a dimension
     do: between 1 and all of them, their geometric mean."""
     masked = (n.extents[d] for n in nests for d in range(len(n.extents)) if is_masked(n, d))
-    return max(1, *masked, 1) ** -0.5
+    return max(1, max(masked, default=1)) ** -0.5
 
 
 def _is_mask_along(op: GenericOp, number: int, dim: int) -> bool:

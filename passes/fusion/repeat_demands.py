@@ -22,7 +22,8 @@ from lamina.passes.fusion.row_counts import CountFacts
 from lamina.passes.fusion.unstructured_demand import demanded_points
 
 MOST_ROUNDS = 4
-"""How often a step is looked at, at most: limits that readers agree on become fewer each time."""
+"""How often a step is looked at, at most: limits that readers agree on become fewer each time, and
+layers of networks agree in the second. A bound of the work, in rounds; not measured."""
 
 Functions = Mapping[str, func.FuncOp]
 Noted = Callable[[GenericOp, Points], None]
